@@ -5,7 +5,7 @@
 
 sandbox_up --nodes 2 --gpus-per-node 2
 cd "$WORK" || exit 1
-plan 13
+plan 15
 
 # launched NAME OPTIONS... -- PROGRAM...: on all four GPUs, to its end.
 launched() {
@@ -90,10 +90,10 @@ own_code() {
 		! grep -q restart code.out && grep -x 'exit code 9' code.out
 }
 
-# Counts to $1, one in 50 ms; saves on USR1.
+# Counts to $1, one in 50 ms; saves on USR1, and on the signals $2.
 cat >count.sh <<'END'
 n=$(cat "$POLLUX_CHECKPOINT_DIR/count" 2>/dev/null || echo 0)
-trap 'stop=1' USR1
+trap 'stop=1' USR1 ${2:-}
 while [ "$n" -lt "$1" ] && [ -z "${stop:-}" ]; do
 	sleep 0.05
 	n=$((n + 1))
@@ -118,6 +118,36 @@ nothing_lost() {
 	seq 200 | diff - <(grep -E '^[12] ' count.out | cut -d ' ' -f 2) &&
 		[ "$(grep -E '^[12] ' count.out | cut -d ' ' -f 1 | uniq |
 			xargs)" = "1 2" ]
+}
+
+# counting NAME SIGNALS: a job that counts without end. Sets $job.
+counting() {
+	job=$(sb sbatch --parsable --scheduler-params=pollux,min=1,max=1 \
+		-o "$WORK/$1.out" --wrap "srun pollux-launch \
+			--checkpoint-dir $WORK/$1.ckpt \
+			bash $WORK/count.sh 1000000 $2")
+	wait_until "grep -q '^1 20$' $1.out" 40
+}
+
+# ended_with_all NAME: all that it has counted was saved.
+ended_with_all() {
+	wait_until "ended $job" 40 && cat "$1.out" && tail "$1.ckpt/count" &&
+		[ "$(grep -E '^1 ' "$1.out" | tail -n 1)" = \
+			"1 $(cat "$1.ckpt/count")" ]
+}
+
+saves_when_cancelled() {
+	local job
+	counting both TERM && sb scancel "$job" && ended_with_all both
+}
+
+saves_before_it_is_cancelled() {
+	local job
+	counting first "" && sb scancel --signal=USR1 "$job" &&
+		wait_until "[ -e first.ckpt/count ]" 20 &&
+		sb scancel "$job" && wait_until "ended $job" 40 &&
+		cat first.out first.ckpt/count &&
+		[ "$(cat first.ckpt/count)" -ge 20 ]
 }
 
 no_notes_left() {
@@ -148,6 +178,10 @@ ok "each generation has its ranks' logs" logged_by_rank
 ok "the program's own exit code comes through, without a restart" own_code
 ok "a program without libpollux is resized by a signal" resized_by_signal
 ok "and goes on where it was" nothing_lost
+ok "cancelled it saves, where it has the handler for SIGTERM, too" \
+	saves_when_cancelled
+ok "scancel --signal=USR1 has it save before it is cancelled" \
+	saves_before_it_is_cancelled
 ok "no note of its ranks is left" no_notes_left
 ok "outside a job it says what to do" outside_refused
 ok "the size of a Slurm job cannot be asked for" resize_refused

@@ -56,7 +56,8 @@ def main():
     parser.add_argument("--pause", type=float, default=0,
                         help="seconds of sleep in each step")
     args = parser.parse_args()
-    signal.signal(signal.SIGUSR1, on_signal)
+    signal.signal(signal.SIGUSR1, on_signal)  # pollux-launch: a resize
+    signal.signal(signal.SIGTERM, on_signal)  # Slurm: scancel
     for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"),
                         ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "0")):
         os.environ.setdefault(name, value)
