@@ -154,6 +154,19 @@ rehearsed_nul() {
 	END
 }
 
+# It reads what pollux-launch sets for each rank.
+rehearsed_where() {
+	mkdir -p "$WORK/rehearsal" && {
+		echo "import os"
+		echo "assert os.environ['LOCAL_RANK'] + os.environ['RANK'] == '00'"
+		echo "assert os.environ['WORLD_SIZE'] == '1'"
+		echo "os.listdir(os.environ['POLLUX_CHECKPOINT_DIR'])"
+		cat "$bindings/examples/train.py"
+	} >"$WORK/rehearsal/where.py"
+	alone where.py &&
+		grep 'the first [0-9]* steps are those of plain PyTorch: loss' said.txt
+}
+
 # It reads what only its first start has written.
 rehearsed_broken() {
 	mkdir -p "$WORK/rehearsal"
@@ -184,6 +197,7 @@ ok "so is one that adds up gradients" rehearsed_unzeroed
 ok "so is a learning rate that is another one at the script's own batch" \
 	rehearsed_rule
 ok "dropout, noise and passes are as plain PyTorch has them" rehearsed_by_chance
+ok "one that asks for its rank finds it, with plain PyTorch, too" rehearsed_where
 ok "one that cannot be started twice is found out" rehearsed_broken
 ok "NUL bytes between lines of ranks are in no sentence" rehearsed_nul
 ok "a program that is no script of Python's is refused" rehearsed_other

@@ -28,6 +28,11 @@ WAIT_S = float(os.environ.get("POLLUX_REHEARSAL_WAIT", 60))
 LOOK_S = 0.2
 JOIN_S = 5  # from a rank's pollux_start() to the launcher's next request
 
+# What pollux-rank tells a rank that is alone.
+SOLE_RANK = {"RANK": "0", "LOCAL_RANK": "0", "GROUP_RANK": "0",
+             "ROLE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1",
+             "GROUP_WORLD_SIZE": "1", "ROLE_WORLD_SIZE": "1"}
+
 
 class Problem(Exception):
     """One line about what does not work."""
@@ -271,11 +276,15 @@ def _compare_with_plain(program: List[str], folder: str) -> None:
     """The recorded steps once more, by PyTorch alone."""
     recorded = rehearsal.read(folder, rehearsal.RECORDED)
     said = os.path.join(folder, "said-plain")
+    checkpoints = os.path.join(folder, "run-plain")
+    os.makedirs(checkpoints)
     with open(said, "wb") as out:
         try:
             subprocess.run(program, stdin=subprocess.DEVNULL, stdout=out,
                            stderr=out, check=False, timeout=2 * WAIT_S,
-                           env={**os.environ, rehearsal.VARIABLE: folder,
+                           env={**os.environ, **SOLE_RANK,
+                                "POLLUX_CHECKPOINT_DIR": checkpoints,
+                                rehearsal.VARIABLE: folder,
                                 rehearsal.PART: rehearsal.PLAIN})
         except (OSError, subprocess.TimeoutExpired):
             pass  # its notes tell how far it came
