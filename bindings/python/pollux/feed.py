@@ -146,11 +146,13 @@ class Stream:
                  options: Dict[str, Any]) -> None:
         if samples is None:
             raise Error("samples= is missing: how many samples an epoch of "
-                        "the IterableDataset has")
+                        "the IterableDataset has; of an endless one, how "
+                        "many you want to call an epoch")
         self._collate = options.pop("collate_fn", None) or default_collate
         self._pin = options.pop("pin_memory", False)
         if options.pop("num_workers", 0):
-            raise Error("num_workers: a stream is read by the rank itself")
+            raise Error("num_workers: a stream is read by the rank itself, "
+                        "leave it out")
         if options:
             raise Error("not for a stream: %s" % ", ".join(sorted(options)))
         self._dataset = dataset

@@ -54,6 +54,15 @@ class Refused(Alone):
                      max_batch_size=4)
         self.refused("no samples", pollux.DataLoader, [])
 
+    def test_stream(self):
+        """a stream without its length, or with workers"""
+        class Endless(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                return iter(lambda: torch.zeros(1), None)
+        self.refused("samples= is missing", pollux.DataLoader, Endless())
+        self.refused("leave it out", pollux.DataLoader, Endless(),
+                     samples=9, num_workers=1)
+
     def test_configuration(self):
         """what libpollux refuses, in its words"""
         self.refused("lr_scaling", train, start(
