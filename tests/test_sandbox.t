@@ -419,7 +419,7 @@ listens_on_loopback_alone() {
 		! grep -qv '^0100007F:' <<<"$addresses"
 }
 
-plan 31
+plan 32
 ok "up starts a whole cluster" sandbox up --scheduler $scheduler --dir "$one"
 ok "status shows all of it alive" everything_is_alive
 if [ "$(getent ahostsv4 "$(uname -n)" | awk '{ print $1; exit }')" = 127.0.0.1 ]; then
@@ -448,8 +448,10 @@ ok "logs shows a daemon's log" prints "slurmctld version" \
 ok "exec ends with the exit code of its command" exits 7 \
 	sandbox exec --dir "$one" bash -c 'exit 7'
 ok "down leaves no process and no port" down_leaves_nothing
-ok "exec says when nothing is up" prints "no sandbox is up" \
+ok "exec says when nothing is up" prints "no sandbox is up in $one: .*--dir" \
 	sandbox exec --dir "$one" sinfo
+ok "so does a second down" prints "no sandbox is up in $one: .*--dir" \
+	sandbox down --dir "$one"
 ok "its folder is used again" the_folder_is_used_again
 ok "a folder with other things is left alone" foreign_folders_are_left_alone
 ok "it goes when its caller is killed" killed_parent_takes_it_down

@@ -159,10 +159,14 @@ announce() {
 	say "try: $ours exec sinfo"
 }
 
+none_up() {
+	echo "no sandbox is up in $dir: \`pollux-sandbox up\` starts one there, --dir names the folder of another"
+}
+
 cmd_down() {
 	[ $# -eq 0 ] || refuse "down takes no argument '$1'"
 	if ! load_state || [ ! -d "$dir/run" ]; then
-		say "no sandbox is up in $dir"
+		say "$(none_up)"
 		return
 	fi
 	unset SLURM_CONF
@@ -204,7 +208,7 @@ cmd_status() {
 	load_state && [ -e "$dir/run/ready" ] && is_up=1
 	if [ "$is_up" = 0 ]; then
 		[ "${1:-}" = --json ] && printf '{"dir":%s,"up":false}\n' \
-			"$(quote "$dir")" || say "no sandbox is up in $dir"
+			"$(quote "$dir")" || say "$(none_up)"
 		return 1
 	fi
 	declare -A pids=()
@@ -310,7 +314,7 @@ quote() {
 
 need_up() {
 	load_state && [ -e "$dir/run/ready" ] && pid_of supervisor >/dev/null ||
-		die "no sandbox is up in $dir"
+		die "$(none_up)"
 }
 
 cmd_exec() {
