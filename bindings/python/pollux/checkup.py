@@ -99,6 +99,7 @@ class _Script:
                 module.startswith("torch.")
         for call in _calls(self._tree):
             self._look_at_call(call, torchs_ddp)
+        self._look_at_checkpoints()
         self._look_at_means()
         for node in ast.walk(self._tree):
             if isinstance(node, (ast.For, ast.While)):
@@ -130,12 +131,29 @@ class _Script:
                       "SIGTERM, but not where the script has a handler of "
                       "its own: leave it out")
 
+    def _made_by(self, *makers: str) -> Set[str]:
+        """What is assigned an object that one of them makes."""
+        return {_name(target) for node in ast.walk(self._tree)
+                if isinstance(node, ast.Assign) and
+                isinstance(node.value, ast.Call) and
+                _name(node.value) in makers for target in node.targets}
+
+    def _look_at_checkpoints(self) -> None:
+        """Of the script's own, with all that pollux restores."""
+        restored = self._made_by("pollux.Optimizer", "pollux.LRScheduler",
+                                 "pollux.GradScaler")
+        for call in _calls(self._tree):
+            owner, _dot, method = _name(call).rpartition(".")
+            if method == "load_state_dict" and owner in restored:
+                self._add("warning", "checkpoint", call, "pollux restores "
+                          "what it has saved; a checkpoint of the script's "
+                          "own that is read, too, is where a new job begins, "
+                          "at epoch 0: leave it out")
+                return
+
     def _look_at_means(self) -> None:
         """Sums that are divided by the number of steps."""
-        loaders = {_name(target) for node in ast.walk(self._tree)
-                   if isinstance(node, ast.Assign) and
-                   _name(node.value) == "pollux.DataLoader"
-                   for target in node.targets}
+        loaders = self._made_by("pollux.DataLoader")
         for node in ast.walk(self._tree):
             if isinstance(node, ast.BinOp) and isinstance(
                     node.op, ast.Div) and isinstance(

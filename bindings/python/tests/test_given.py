@@ -217,6 +217,10 @@ class Checked(unittest.TestCase):
             ("signal.signal(signal.SIGTERM, save)", "warning", "sigterm"),
             ("l = pollux.DataLoader(d)\nprint(total / len(l))", "warning",
              "mean"),
+            ("o = pollux.Optimizer(o)\no.load_state_dict(saved['o'])",
+             "warning", "checkpoint"),
+            ("s.o = pollux.LRScheduler(o)\ns.o.load_state_dict(saved['o'])",
+             "warning", "checkpoint"),
         ]
         for body, state, name in cases:
             found = self.found(body)
@@ -233,6 +237,7 @@ class Checked(unittest.TestCase):
                      "        loss.backward()\n        generator.step()",
                      "for e in es:\n    if e % 9 == 0: scheduler.step()",
                      "signal.signal(signal.SIGUSR1, save)",
+                     "o = pollux.Optimizer(o)\nm.load_state_dict(pretrained)",
                      "signal.signal(signal.SIGTERM, signal.SIG_DFL)",
                      "l = torch.utils.data.DataLoader(d)\nt / len(l)",
                      "l = pollux.DataLoader(d)\nprint(i / len(d), len(l))",
