@@ -42,6 +42,17 @@ unexplained() {
 	done
 }
 
+# What slurmctld refuses an elastic job with, up to its advice. Where pollux(7)
+# has another sentence, or has it not.
+refused_otherwise() {
+	diff <(cat src/plugins/job_submit/pollux/*.c src/plugins/common/*.c |
+		tr -d '\n\t' | sed 's/" *"//g' |
+		grep -oP '"\Kan elastic job[^;:"]*' | sort -u) \
+		<(sed -n -e ':a; /\\$/{N; s/\\\n//; ba}' -e \
+			's/^\.BI* "*\(an elastic job[^:]*\).*/\1/p' \
+			man/pollux.7 | sort -u)
+}
+
 # What groff and mandoc have to complain about; long lines are no matter.
 complaints() {
 	for page in man/*.[1357]; do
@@ -194,7 +205,7 @@ unmentioned() {
 	done
 }
 
-plan 12
+plan 13
 ok "every function of pollux.h has a page" none missing
 ok "pages that point to another are named there" none astray
 ok "each option of --help has a place in the page, and the other way round" \
@@ -205,6 +216,8 @@ ok "the example of slurm.conf has each key of the scheduler" none other_keys
 ok "sched_pollux(5) has each key, and its bounds" none told_otherwise
 ok "operators are told of log lines that there are" none made_up
 ok "and that slurmctld writes without being asked for more" none unheard
+ok "pollux(7) has what slurmctld refuses, in the same words" \
+	none refused_otherwise
 ok "the README names each document and program" none unmentioned
 ok "every number for operators is explained" none unexplained
 if [ -e /usr/share/groff/current/tmac/an.tmac ]; then
