@@ -44,6 +44,9 @@ _CALLS = {
 _MODULES = {"deepspeed": ("sharding", "DeepSpeed shards the model, pollux "
                           "wants it whole on each rank")}
 
+# Of a loop that is another framework's.
+_FRAMEWORKS = ("pollux.huggingface", "pollux.accelerated", "pollux.lightning")
+
 
 def _name(node: ast.AST) -> str:
     """The dotted name of a call or attribute; "" for others."""
@@ -88,6 +91,12 @@ class _Script:
     def uses_pollux(self) -> bool:
         return any(module.split(".")[0] == "pollux"
                    for _node, module, _name in self._imports())
+
+    def keeps_its_loop(self) -> bool:
+        """It is only told when to save and leave; all else is PyTorch's."""
+        return any(module in _FRAMEWORKS
+                   for _node, module, _name in self._imports()) or any(
+            _name(call) == "pollux.Stop" for call in _calls(self._tree))
 
     def findings(self) -> List[Finding]:
         torchs_ddp = False
@@ -274,7 +283,7 @@ def script(path: str) -> Iterator[Finding]:
                       "is resized only if it saves on a signal, and nothing "
                       "adapts (docs/python.md, docs/launch.md)" % path)
         return
-    found = read.findings()
+    found = [] if read.keeps_its_loop() else read.findings()
     yield from found
     if not found:
         yield Finding("ok", "script", "%s: nothing is in the way" % path)

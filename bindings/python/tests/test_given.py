@@ -246,6 +246,24 @@ class Checked(unittest.TestCase):
             self.assertEqual([f[:2] for f in self.found(body)],
                              [("ok", "script")], body)
 
+    def test_own_loop(self):
+        """a loop that only asks whether to stop keeps what is PyTorch's"""
+        loop = """
+            dist.init_process_group('gloo')
+            model = torch.nn.parallel.DistributedDataParallel(m)
+            sampler = DistributedSampler(data)
+            for b in l:
+                if i % 4 == 0:
+                    o.step()
+                ASKS"""
+        for asks, head in (
+                ("if stop.asked(): stop.leave()", "import pollux"),
+                ("pass", "from pollux.accelerated import Resumable")):
+            head += "\nstop = pollux.Stop()" * ("stop" in asks)
+            self.assertEqual([f[:2] for f in self.found(
+                loop.replace("ASKS", asks), head)],
+                             [("ok", "script")], head)
+
     def test_no_pollux(self):
         """a script without pollux is told what becomes of it"""
         self.assertEqual([f[:2] for f in self.found(
