@@ -5,7 +5,7 @@
 
 sandbox_up --nodes 2 --gpus-per-node 2
 cd "$WORK" || exit 1
-plan 15
+plan 16
 
 # launched NAME OPTIONS... -- PROGRAM...: on all four GPUs, to its end.
 launched() {
@@ -150,6 +150,27 @@ saves_before_it_is_cancelled() {
 		[ "$(cat first.ckpt/count)" -ge 20 ]
 }
 
+# It hears the signal, and stays.
+cat >stay.sh <<'END'
+trap : USR1
+while sleep 0.1; do
+	:
+done
+END
+
+is_killed_as_it_stays() {
+	local job
+	job=$(sb sbatch --parsable --scheduler-params=pollux,min=1,max=2 \
+		-o "$WORK/stay.out" --wrap "srun pollux-launch \
+			--save-timeout=2 --checkpoint-dir $WORK/stay.ckpt \
+			bash $WORK/stay.sh")
+	wait_until "grep killing stay.out" 60
+	local rc=$?
+	sb scancel "$job"
+	wait_until "ended $job" 40 && cat stay.out && [ $rc -eq 0 ] &&
+		grep -qE "leave within 2.[0-9]* s \(--save-timeout\), killing" stay.out
+}
+
 no_notes_left() {
 	ls -A see.ckpt/.pollux doom.ckpt/.pollux count.ckpt/.pollux
 	[ -z "$(ls -A see.ckpt/.pollux)$(ls -A count.ckpt/.pollux)" ] &&
@@ -182,6 +203,8 @@ ok "cancelled it saves, where it has the handler for SIGTERM, too" \
 	saves_when_cancelled
 ok "scancel --signal=USR1 has it save before it is cancelled" \
 	saves_before_it_is_cancelled
+ok "one that hears it and stays is killed, and told of --save-timeout" \
+	is_killed_as_it_stays
 ok "no note of its ranks is left" no_notes_left
 ok "outside a job it says what to do" outside_refused
 ok "the size of a Slurm job cannot be asked for" resize_refused

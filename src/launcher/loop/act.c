@@ -71,9 +71,11 @@ static void act_stop(struct plx_launcher *l)
 
 static void act_kill(struct plx_launcher *l)
 {
-	plx_say(l, PLX_NORMAL, "ranks did not %s within %.1f s, killing them",
-		l->stage == PLX_STAGE_STARTING ? "find each other" : "leave",
-		plx_now_s() - l->stage_s);
+	bool starting = l->stage == PLX_STAGE_STARTING;
+
+	plx_say(l, PLX_NORMAL, "ranks did not %s within %.1f s%s, killing them",
+		starting ? "find each other" : "leave",
+		plx_now_s() - l->stage_s, starting ? "" : " (--save-timeout)");
 	plx_busy_through(l);
 	if (plx_step_kill(&l->now->step))
 		plx_slurm_client_kill(l->client, l->now->step.name);
