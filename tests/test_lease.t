@@ -15,7 +15,7 @@ END
 # Its step holds all GPUs; it calls that its launcher, and agrees to anything.
 cat >"$WORK/pretender" <<END
 #!/bin/sh
-srun -N2 --ntasks-per-node=1 --gres=gpu:4 sh -c \
+env -u SLURM_GPUS_PER_NODE srun -N2 --ntasks-per-node=1 --gres=gpu:4 sh -c \
 	'echo \$\$ >$WORK/held.\$SLURM_NODEID; exec sleep 600' &
 while :; do
 	serial=\$(scontrol show job "\$SLURM_JOB_ID" |
