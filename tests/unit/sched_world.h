@@ -90,8 +90,10 @@ static inline void note_allocs(struct world *w)
 
 static inline struct plx_problem *problem_of(struct world *w)
 {
-	struct pollux_reservations reservations = { w->reserved, w->grants,
-						    false };
+	struct pollux_reservations reservations = {
+		.reserved = w->reserved,
+		.grants = w->grants,
+	};
 	struct plx_error err = { .text = "" };
 	struct plx_problem *problem;
 

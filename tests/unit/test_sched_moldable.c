@@ -122,7 +122,7 @@ static int most_behind(bool *first, double starts_s)
 		{ .granted = true, .gpus = 1, .nodes = first },
 	};
 	struct pollux_waiting waiting[2] = { { .id = 3, .moldable = -1 } };
-	struct pollux_reservations reservations = { NULL, NULL, false };
+	struct pollux_reservations reservations = { .reserved = NULL };
 	struct plx_problem *problem;
 	struct world w;
 	int most = 0;
@@ -187,7 +187,7 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 /* It runs on one GPU of sixteen, alone. */
 static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 {
-	struct pollux_reservations reservations = { NULL, NULL, false };
+	struct pollux_reservations reservations = { .reserved = NULL };
 	struct plx_problem *problem;
 	struct plx_plan *plan = NULL;
 	struct world w;
