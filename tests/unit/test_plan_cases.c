@@ -97,6 +97,60 @@ static void whoever_is_parked_gets_what_is_free_before_all_else(void **state)
 	}
 }
 
+/* Four and three, beside one that has the eighth and is worth all else. */
+static void all_that_is_free_may_be_one_uneven_shape(void **state)
+{
+	struct plx_problem *problem = cluster(2, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->uniform = false;
+	problem->interference = false;
+	problem->jobs[0].weight = 1e-9;
+	problem->jobs[0].min_gpus = problem->jobs[0].max_gpus = 7;
+	problem->jobs[1].now[1] = problem->jobs[1].max_gpus = 1;
+	problem->stop = stop_now;
+	plan = searched(problem);
+	assert_int_equal(4, plan->choices[0].gpus[0]);
+	assert_int_equal(3, plan->choices[0].gpus[1]);
+	done(problem, plan);
+}
+
+static void all_free_nodes_may_be_one_even_shape(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].weight = 1e-9;
+	problem->jobs[0].min_gpus = problem->jobs[0].max_gpus = 8;
+	problem->jobs[1].now[2] = problem->jobs[1].max_gpus = 1;
+	problem->stop = stop_now;
+	plan = searched(problem);
+	assert_int_equal(4, plan->choices[0].gpus[0]);
+	assert_int_equal(4, plan->choices[0].gpus[1]);
+	done(problem, plan);
+}
+
+/* No other job on several nodes may come there. */
+static void beside_a_job_on_both_nodes_one_node_is_free_for_another(
+	void **state)
+{
+	struct plx_problem *problem = cluster(2, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].weight = 1e-9;
+	problem->jobs[0].max_gpus = 1;
+	problem->jobs[1].now[0] = problem->jobs[1].now[1] = 3;
+	problem->jobs[1].max_gpus = 6;
+	problem->stop = stop_now;
+	plan = searched(problem);
+	assert_int_equal(1, plan->choices[0].shape.gpus);
+	assert_int_equal(6, plan->choices[1].shape.gpus);
+	done(problem, plan);
+}
+
 /* Whoever needs the first and the last of three. */
 static void a_job_is_on_each_node_it_requires_or_parked(void **state)
 {
@@ -551,6 +605,10 @@ int main(void)
 			a_job_is_on_as_many_nodes_as_it_must_or_parked),
 		cmocka_unit_test(
 			whoever_is_parked_gets_what_is_free_before_all_else),
+		cmocka_unit_test(all_that_is_free_may_be_one_uneven_shape),
+		cmocka_unit_test(all_free_nodes_may_be_one_even_shape),
+		cmocka_unit_test(
+			beside_a_job_on_both_nodes_one_node_is_free_for_another),
 		cmocka_unit_test(a_job_is_on_each_node_it_requires_or_parked),
 		cmocka_unit_test(a_job_has_no_more_on_a_node_than_it_may),
 		cmocka_unit_test(a_newcomer_takes_its_share),
