@@ -5,6 +5,7 @@
  * POLLUX_TEST_STEP=ID      of that number
  * POLLUX_TEST_COMPONENT=N  of that component of a job that has none
  * POLLUX_TEST_KEEP=FILE    its nodes are told when FILE is there
+ * POLLUX_TEST_MORE=N       so many steps before it, of which no node is told
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
@@ -36,8 +37,11 @@ extern int slurm_job_step_create(job_step_create_request_msg_t *request,
 	const char *step = getenv("POLLUX_TEST_STEP");
 	const char *component = getenv("POLLUX_TEST_COMPONENT");
 	const char *file = getenv("POLLUX_TEST_KEEP");
+	const char *more = getenv("POLLUX_TEST_MORE");
 	int rc = 0;
 
+	for (int i = more ? atoi(more) : 0; i > 0; i--)
+		(void) real(request, answer);
 	if (step)
 		request->step_id.step_id = (uint32_t) strtoul(step, NULL, 0);
 	if (component)

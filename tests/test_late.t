@@ -13,7 +13,7 @@ forge=$POLLUX_BUILDDIR/tests/forge_end
 	skip_all "kept.la was not built: no source of Slurm"
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_unconfirmed=60
-plan 17
+plan 19
 chmod 755 "$WORK"
 write_agree
 
@@ -175,6 +175,26 @@ others
 wait_until "is_state $more RUNNING" 120
 ok "it has ended when its GPUs are given up" fails \
 	kill -0 "$(cat "$WORK/above.pid")"
+done_with "$job" "$two" "$more"
+
+# slurmctld takes a step from a job's owner of which no node was told.
+cat >"$WORK/crowd.sh" <<END
+#!/bin/bash
+scontrol update job="\$SLURM_JOB_ID" comment="[pollux v=1 \\
+launcher=batch resizes=0 pause=0,0 ack=0 phase=training]"
+LD_PRELOAD=$kept POLLUX_TEST_MORE=1100 srun --overlap -n1 --gres=none true
+echo begun >$WORK/crowd.out
+sleep 600
+END
+chmod 755 "$WORK/crowd.sh"
+open_file "$WORK/crowd.out"
+job=$(as daemon sbatch --parsable -o /dev/null --gres=gpu:2 -N1 \
+	--scheduler-params=pollux,min=1,max=2 "$WORK/crowd.sh")
+wait_until "grep -q begun $WORK/crowd.out" 60
+others
+ok "a job with very many steps is ended as a whole" wait_until \
+	"logged 'JobId=$job keeps GPUs .* more than 1024 steps at once'" 60
+ok "not step by step" fails logged "JobId=$job did not answer"
 done_with "$job" "$two" "$more"
 
 # slurmd has 256 threads, each of which waits for who says nothing.

@@ -27,6 +27,13 @@
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60
 
+/*
+ * Steps of a job at once: each is looked at again and again under the lock, and
+ * killed one by one. A launcher has a few.
+ */
+#define STEPS_MAX 1024
+#define CROWD	  "it has more than %d steps at once"
+
 /* The clock is not taken to be set back for less. */
 #define CLOCK_BACK_S 5
 
@@ -42,7 +49,8 @@ enum verdict {
 	READY,	 /* they have ended */
 	UNDO,	 /* one has failed */
 	BACK,	 /* the new ranks have: it gets what it had */
-	KEEP,	 /* they would, on any node: it keeps what it has */
+	KEEP,	 /* they would, on any node, or it has too many steps for
+		  * more: it keeps what it has */
 	CUT,	 /* they are still there */
 	ARRIVE,	 /* a job on its way may be started */
 };
@@ -229,6 +237,21 @@ static enum verdict _when_due(const job_record_t *job,
 	return _may_end(job) && !_is_early(state, now_s) ? due : WAIT;
 }
 
+static bool _is_crowded(const job_record_t *job)
+{
+	return job->step_list && list_count(job->step_list) > STEPS_MAX;
+}
+
+/* Who is to give something up is ended; nobody waits for the others. */
+static enum verdict _judge_crowded(const struct pollux_job_state *state)
+{
+	return state->phase == POLLUX_REQUESTED &&
+			       plx_target_gpus(&state->target) >=
+				       state->from_gpus
+		       ? KEEP
+		       : GIVE_UP;
+}
+
 static enum verdict _judge(job_record_t *job, struct pollux_job_state *state,
 			   struct plx_status *status)
 {
@@ -245,6 +268,8 @@ static enum verdict _judge(job_record_t *job, struct pollux_job_state *state,
 		return WAIT;
 	}
 	pollux_record_status(job, status);
+	if (_is_crowded(job))
+		return _judge_crowded(state);
 	if (state->phase == POLLUX_READIED)
 		return _judge_prolog(job, state);
 	if (state->phase == POLLUX_BACK)
@@ -509,9 +534,22 @@ static void _keep(job_record_t *job, struct pollux_job_state *state,
 {
 	struct plx_error why;
 
-	plx_fail_as(&why, PLX_REFUSED_RANKS, PLX_FAILED_SAYS "%s",
-		    status->failed.why);
+	if (_is_crowded(job))
+		plx_fail_as(&why, PLX_REFUSED_STEPS, CROWD, STEPS_MAX);
+	else
+		plx_fail_as(&why, PLX_REFUSED_RANKS, PLX_FAILED_SAYS "%s",
+			    status->failed.why);
 	pollux_refuse(job, state, &why);
+}
+
+static void _give_up(job_record_t *job, struct pollux_job_state *state)
+{
+	struct plx_error why;
+
+	plx_fail(&why, "its steps do not end");
+	if (_is_crowded(job))
+		plx_fail(&why, CROWD, STEPS_MAX);
+	_end(job, state, why.text);
 }
 
 /* True when it may use its shape. */
@@ -672,7 +710,7 @@ static bool _act(job_record_t *job, struct pollux_job_state *state,
 		state->deadline_s = locked_s + KILL_WAIT_S;
 		return false;
 	case GIVE_UP:
-		_end(job, state, "its steps do not end");
+		_give_up(job, state);
 		return false;
 	case ARRIVE:
 		return pollux_migrate_arrive(job, state);
