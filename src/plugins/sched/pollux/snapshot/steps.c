@@ -11,6 +11,9 @@
 /* More than the second that slurmctld takes off when a node is told twice. */
 #define STALE_S 2
 
+/* Of a job's steps, in one hold of the lock. */
+#define ENDED_MAX 256
+
 /* No other step has this time: new ones have none, reported ones a later. */
 static time_t _stale_time(void)
 {
@@ -97,10 +100,10 @@ void pollux_steps_mend(job_record_t *job)
 
 	if (!_runs(job))
 		return;
-	ids = xcalloc(list_count(job->step_list) + 1, sizeof(*ids));
-	nodes = xcalloc(list_count(job->step_list) + 1, sizeof(*nodes));
+	ids = xcalloc(ENDED_MAX, sizeof(*ids));
+	nodes = xcalloc(ENDED_MAX, sizeof(*nodes));
 	iter = list_iterator_create(job->step_list);
-	while ((step = list_next(iter))) {
+	while (count < ENDED_MAX && (step = list_next(iter))) {
 		if (!_has_left(step) &&
 		    (!_is_stale(step) || !_registered(step)))
 			continue;
