@@ -105,6 +105,8 @@ wait_until "is_state $more RUNNING" 60
 sb scancel "$two" "$more"
 as daemon scontrol requeue "$job"
 wait_until "is_state $job PENDING" 30
+# Not in the second of its last end: Slurm would not begin it.
+nap 2
 sb scontrol update job="$job" StartTime=now
 wait_until "is_state $job RUNNING" 60
 ok "a job that gave GPUs up is put into the queue: its next run has its steps" \
