@@ -30,12 +30,17 @@ draws_anew() {
 		[ -z "$(sort "$WORK/drawn" | uniq -d)" ]
 }
 
-names_what_differs() {
-	apart apart
+# differs WHAT: the job ends.
+differs() {
+	apart "$1"
 	local rc=$?
 	tail -n 20 "$WORK/apart.out"
-	[ $rc -ne 0 ] && grep -q '"model.3.weight" differs between rank 0 and rank' \
-		"$WORK/apart.out" && ! ls "$WORK/apart.ckpt" | grep -q '^step-[0-9]*$'
+	[ $rc -ne 0 ] && grep -q '"model.[03].weight" differs between rank 0 and rank' \
+		"$WORK/apart.out"
+}
+
+names_what_differs() {
+	differs apart && ! ls "$WORK/apart.ckpt" | grep -q '^step-[0-9]*$'
 }
 
 # left_out: three ranks, of which each leaves other batches out.
@@ -70,6 +75,8 @@ ranks_leave_out ""
 ok "random numbers are no other rank's, nor those of the start" draws_anew
 ok "ranks that train apart are told which tensor, and not saved" \
 	names_what_differs
+ok "so are those whose schedule follows a loss of their own" differs own_loss
+ok "that follow the mean of all do not" alike mean_loss
 
 # The same where each pass begins without gradients, as on a GPU.
 export GRADIENTS=anew

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Several ranks under mpirun do not come apart, or are told.
 
-    mpirun -n 3 python3 apart.py WORLD|chance|apart FOLDER
+    mpirun -n 3 python3 apart.py WORLD|chance|apart|own_loss|mean_loss FOLDER
 
 Prints "rank R: crc C", the same on all ranks, if all is well.
 """
@@ -84,12 +84,34 @@ def apart(folder):
                 pollux.checkpoint()
 
 
+def plateau(folder, of_all):
+    """A schedule follows a validation: of this rank's samples, or of all."""
+    run = begin(folder)
+    loader, model, optimizer = parts(run)
+    validation = pollux.Metrics("validation")
+    schedule = pollux.LRScheduler(torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, patience=0, factor=0.1))
+    for epoch in run.epochs(4):
+        for _own, inputs, targets in loader:
+            pollux.backward(loss_of(model, inputs, targets))
+            optimizer.step()
+        # It gets worse on rank 1 alone.
+        found = float(epoch if run.rank == 1 else -epoch)
+        validation.add("loss", found, 1)
+        mean = validation.take()["loss"]
+        schedule.step(mean if of_all else found)
+        if epoch == 3:
+            print("rank %d: crc %08x" % (run.rank, run.crc()), flush=True)
+
+
 def main():
     what = sys.argv[1]
     if what == "chance":
         chance(sys.argv[2])
     elif what == "apart":
         apart(sys.argv[2])
+    elif what in ("own_loss", "mean_loss"):
+        plateau(sys.argv[2], what == "mean_loss")
     else:
         check(getattr(worlds, what))
 
