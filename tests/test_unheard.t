@@ -90,7 +90,7 @@ wait_until cluster_is_idle 60
 # pings that a minute or two later, and for five minutes before it calls it down.
 is_given() {
 	job=$(submit_light grows pollux,min=2,max=4 -x n2,n3 -- --ack=0.1)
-	wait_until "has_gpus $job 2" 60 || return 1
+	wait_until "is_state $job RUNNING && has_gpus $job 2" 60 || return 1
 	kill_node n2
 	sb scontrol update job="$job" ExcNodeList=n3 &&
 		wait_until "logged 'JobId=$job: the prolog runs on n2'" 30
