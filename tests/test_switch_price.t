@@ -79,7 +79,7 @@ ok "a job grows onto a second switch" \
 ok "its all-reduce takes far longer there: it goes to one with more GPUs" \
 	wait_until "rests_on $dear 3 1 && says $dear ' profiled=4,4 '" 90
 ok "what it has measured says how much longer" \
-	wait_until "is_priced $dear 4 30" 60
+	wait_until "is_priced $dear 3 30" 60
 before=$(comment_of "$dear" | grep -o 'resizes=[0-9]*')
 sleep 6
 ok "it does not go there again" eval \
