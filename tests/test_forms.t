@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_forms.t - every form of a request is resized in its ratios, or refused
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 3 --gpus-per-node 4 --cpus-per-node 16 --gpu-types a100 \
@@ -53,7 +54,12 @@ refused() {
 		--gres=gpu:h100:1|no node of this cluster has GPUs of type h100
 	END
 }
-plan $((2 + $(resized | wc -l) + $(refused | wc -l)))
+
+# Of what asks for more than its least.
+requeued() {
+	resized | grep -E '^--gres=gpu:2|^--gpus=2 --(nodes|ntasks)=2[|]'
+}
+plan $((2 + $(resized | wc -l) + $(requeued | wc -l) + $(refused | wc -l)))
 
 # has JOB NODES GPUS CPUS MB: of each of so many nodes.
 has() {
@@ -80,6 +86,21 @@ while IFS='|' read -r options shape; do
 	sb scancel "$job"
 	wait_until '[ -z "$(sb squeue -h)" ]' 20
 done < <(resized)
+
+# starts_again OPTIONS NODES GPUS CPUS MB: as it has grown to.
+starts_again() {
+	job=$(submit_light again pollux,min=1,max=6 --requeue $1 -- --ack=0.1) &&
+		wait_until "has $job $2 $3 $4 $5" 30 &&
+		sb scontrol requeue "$job" && begin_now "$job" &&
+		wait_until "is_state $job RUNNING" 20
+}
+
+while IFS='|' read -r options shape; do
+	ok "$options, put into the queue, starts again on its least" \
+		starts_again "$options" $shape
+	sb scancel "$job"
+	wait_until '[ -z "$(sb squeue -h)" ]' 20
+done < <(requeued)
 
 tells() {
 	! submit_light form pollux,max=6 $1 -- 2>"$WORK/told" &&

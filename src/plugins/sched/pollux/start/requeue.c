@@ -194,6 +194,17 @@ void pollux_requeue_unhold(job_record_t *job, uint32_t priority)
 		job->job_id);
 }
 
+/*
+ * Slurm goes back to these whenever it looks at a limit of a job that waits:
+ * with the CPUs of all GPUs that the user named, the least could not start.
+ */
+static void _forget_original(job_details_t *details)
+{
+	details->orig_min_cpus = details->min_cpus;
+	details->orig_max_cpus = details->max_cpus;
+	details->orig_pn_min_cpus = details->pn_min_cpus;
+}
+
 int pollux_requeue_shape(job_record_t *job)
 {
 	struct pollux_request saved;
@@ -215,6 +226,7 @@ int pollux_requeue_shape(job_record_t *job)
 		return 0;
 	}
 	pollux_request_keep(job, &saved);
+	_forget_original(job->details);
 	return (int) (shape.nodes * shape.gpus_per_node);
 }
 
