@@ -174,7 +174,7 @@ static void a_node_is_awaited_until_it_registers(void **state)
 	assert_true(pollux_slurmds_unheard(&w.nodes[1]));
 	w.nodes[2].node_state = NODE_STATE_DOWN;
 	assert_false(pollux_slurmds_awaited(&w.nodes[2]));
-	w.nodes[0].up_time = w.nodes[1].up_time = 100;
+	w.nodes[0].slurmd_start_time = w.nodes[1].slurmd_start_time = 100;
 	w.nodes[1].node_state = NODE_STATE_IDLE;
 	assert_false(pollux_slurmds_awaited(&w.nodes[0]));
 	assert_false(pollux_slurmds_awaited(&w.nodes[1]));

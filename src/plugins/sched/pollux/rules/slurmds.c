@@ -19,10 +19,10 @@ bool pollux_slurmds_unheard(const node_record_t *node)
 	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
 }
 
-/* up_time alone tells who has registered since. */
+/* Slurm does not save it. A slurmd that was started with -b has no up_time. */
 bool pollux_slurmds_awaited(const node_record_t *node)
 {
-	return !node->up_time && !IS_NODE_DOWN(node) &&
+	return !node->slurmd_start_time && !IS_NODE_DOWN(node) &&
 	       time(NULL) < began + REGISTER_S;
 }
 
