@@ -80,7 +80,7 @@ steps_begin() {
 
 kept 0 KEPT=0
 # Who can open a file can lock it.
-alongside setpriv --reuid=65534 --regid=65534 --clear-groups flock -x \
+alongside setpriv --reuid=65534 --regid=65534 --clear-groups flock --no-fork -x \
 	"/sys/fs/cgroup/devices/slurm_$(job_field "$job" BatchHost)/uid_1/job_$job" \
 	sleep 600
 others
