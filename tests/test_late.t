@@ -118,17 +118,10 @@ kept 39000+0 POLLUX_TEST_STEP=39000 POLLUX_TEST_COMPONENT=0
 others
 wait_until "is_state $more RUNNING" 60
 touch "$WORK/go"
-if slurm_since 26.05; then
-	untold="this slurmstepd does not tell of components: docs/security.md"
-	skip "nor is a step that is said to be of a component" "$untold"
-	skip "and still no GPU was open to two jobs" "$untold"
-else
-	ok "nor is a step that is said to be of a component" wait_until \
-		"is_refused $job" 30
-	ok "and still no GPU was open to two jobs" eval '
-		found=$(opened_twice) &&
-			{ [ -z "$found" ] || { echo "$found"; false; }; }'
-fi
+ok "nor is a step that is said to be of a component" wait_until \
+	"is_refused $job" 30
+ok "and still no GPU was open to two jobs" eval '
+	found=$(opened_twice) && { [ -z "$found" ] || { echo "$found"; false; }; }'
 ok "its node is not drained" fails eval 'sb sinfo -R -h | grep .'
 done_with "$job" "$two" "$more"
 

@@ -35,7 +35,7 @@ int fuzz_steps(const uint8_t *data, size_t size)
 		MUST(is_same(&cpus, &again));
 	}
 	(void) plx_motion_start(text, &start);
-	(void) plx_late_component(text);
+	(void) plx_late_names_component(text);
 	path = path_in(text, size % 2 ? "devices" : NULL);
 	if (path)
 		(void) plx_step_of_path(path, "/slurm/uid_0/job_5", &step);

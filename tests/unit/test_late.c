@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include <utime.h>
@@ -59,14 +61,14 @@ static void note(uint32_t next)
 
 static bool is_late(uint32_t step)
 {
-	return plx_late_is(notes, job, step, "slurmstepd: [5.7]");
+	return plx_late_is(notes, job, step, false);
 }
 
 static void without_a_note_nothing_is_late(void **state)
 {
 	(void) state;
 	assert_false(is_late(0));
-	assert_false(plx_late_is(notes, job, 7, "slurmstepd: [5.7+0]"));
+	assert_false(plx_late_is(notes, job, 7, true));
 }
 
 static void steps_from_before_the_note_are_late(void **state)
@@ -105,17 +107,47 @@ static void components_are_not_counted(void **state)
 	(void) state;
 	/* Nor is a first step that is said to be of one. */
 	note(0);
-	assert_true(plx_late_is(notes, job, 0, "slurmstepd: [5.0+0]"));
+	assert_true(plx_late_is(notes, job, 0, true));
 	assert_false(is_late(0));
 	note(7);
-	assert_true(plx_late_is(notes, job, 39000, "slurmstepd: [5.39000+0]"));
-	assert_false(plx_late_is(notes, job, 39000, "slurmstepd: [5.39000]"));
-	assert_true(plx_late_component("[5.extern+12]"));
-	assert_false(plx_late_component("[5.7 stepmgr]"));
-	assert_false(plx_late_component("[5.7 a+b]"));
-	assert_false(plx_late_component("5.7+0"));
-	assert_false(plx_late_component(""));
-	assert_false(plx_late_component("]"));
+	assert_true(plx_late_is(notes, job, 39000, true));
+	assert_false(is_late(39000));
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int file = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	assert_int_equal(bind(file, (struct sockaddr *) &name, sizeof(name)),
+			 0);
+	return file;
+}
+
+static void a_socket_tells_of_a_component(void **state)
+{
+	char path[200];
+	int files[2];
+
+	(void) state;
+	assert_true(plx_late_names_component("/spool/n_1.2_5.4294967292.12"));
+	assert_false(plx_late_names_component("/spool/n_1_5.7"));
+	assert_false(plx_late_names_component("/spool/n1_5.7.0.1"));
+	assert_false(plx_late_names_component("/spool/n1_5.7."));
+	assert_false(plx_late_names_component("/spool/n1_5.7.x"));
+	assert_false(plx_late_names_component("/spool_5.7.0/n1"));
+	assert_false(plx_late_names_component(""));
+	assert_false(plx_late_names_component("_"));
+	snprintf(path, sizeof(path), "%s/n1_5.7", job_folder);
+	files[0] = listen_at(path);
+	assert_false(plx_late_component());
+	snprintf(path + strlen(path), 3, ".0");
+	files[1] = listen_at(path);
+	assert_true(plx_late_component());
+	close(files[1]);
+	assert_false(plx_late_component());
+	close(files[0]);
 }
 
 static void the_next_run_of_a_job_begins_anew(void **state)
@@ -207,6 +239,7 @@ int main(void)
 		TEST(a_note_is_never_made_weaker),
 		TEST(of_slurms_own_steps_the_external_one_comes_again),
 		TEST(components_are_not_counted),
+		TEST(a_socket_tells_of_a_component),
 		TEST(the_next_run_of_a_job_begins_anew),
 		TEST(notes_of_an_hour_ago_go),
 		TEST(a_folder_that_others_write_in_is_not_believed),

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -163,19 +165,41 @@ done:
 	return rc;
 }
 
-bool plx_late_component(const char *title)
+bool plx_late_names_component(const char *path)
 {
-	const char *end = strrchr(title, ']');
-	const char *at = strrchr(title, '.');
+	const char *at = strrchr(path, '_');
+	int numbers = 0;
 
-	if (!at || !end)
-		return false;
-	while (at < end && *at != '+' && *at != ' ')
-		at++;
-	return at < end && *at == '+';
+	while (at && isdigit((unsigned char) at[1])) {
+		at += 1 + strspn(at + 1, "0123456789");
+		numbers++;
+		if (*at != '.')
+			break;
+	}
+	return at && !*at && numbers == 3;
 }
 
-bool plx_late_is(const char *path, int group, uint32_t step, const char *title)
+bool plx_late_component(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry = NULL;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		struct sockaddr_un name = { .sun_family = AF_UNSPEC };
+		socklen_t size = sizeof(name) - 1;
+
+		found = getsockname(atoi(entry->d_name),
+				    (struct sockaddr *) &name, &size) == 0 &&
+			name.sun_family == AF_UNIX &&
+			plx_late_names_component(name.sun_path);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool plx_late_is(const char *path, int group, uint32_t step, bool component)
 {
 	int folder = open_folder(path);
 	char name[64];
@@ -189,5 +213,5 @@ bool plx_late_is(const char *path, int group, uint32_t step, const char *title)
 	if (!noted)
 		return false;
 	return step < next || (step >= NORMAL_END && step != EXTERNAL) ||
-	       plx_late_component(title);
+	       component;
 }

@@ -47,14 +47,17 @@ void plx_late_unlock(int lock);
 int plx_late_note(const char *folder, int group, uint32_t next,
 		  struct plx_error *err);
 
-/* A step of the job's; title: of its slurmstepd, as "[5.7+0]" or "[5.7]". */
-bool plx_late_is(const char *folder, int group, uint32_t step,
-		 const char *title);
+bool plx_late_is(const char *folder, int group, uint32_t step, bool component);
 
 /*
- * Is it a step of a component of a heterogeneous job? A user can have any
- * number for such a step, and slurmctld does not count it.
+ * Is this the slurmstepd of a component of a heterogeneous job? A user can have
+ * any number for such a step, and slurmctld does not count it. It is in the
+ * name of the socket by which slurmd finds slurmstepd, in all releases; in
+ * slurmstepd's title until 25.11.
  */
-bool plx_late_component(const char *title);
+bool plx_late_component(void);
+
+/* A socket's path: "/spool/n1_5.7.0", of job 5, and not "/spool/n1_5.7". */
+bool plx_late_names_component(const char *path);
 
 #endif

@@ -27,7 +27,6 @@
 SPANK_PLUGIN(pollux, 1)
 
 #define TEXT_SIZE   1024
-#define TITLE_SIZE  128
 #define USAGE_SIZE  4096  /* what Slurm shows at most */
 #define REFUSAL_S   60	  /* longer than slurmctld waits */
 #define LOCK_MS	    10000 /* for groups of the job to be written */
@@ -242,17 +241,6 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 extern int xcpuinfo_abs_to_mac(char *cores, char **cpus) __attribute__((weak));
 extern void slurm_xfree(void **text) __attribute__((weak));
 
-/* Of slurmstepd: "slurmstepd: [5.7]". */
-static void read_title(char title[TITLE_SIZE])
-{
-	FILE *file = fopen("/proc/self/cmdline", "re");
-	size_t got = file ? fread(title, 1, TITLE_SIZE - 1, file) : 0;
-
-	title[got] = '\0';
-	if (file)
-		fclose(file);
-}
-
 /*
  * Is it a step of slurmctld's? A user can set the variable. A number of these
  * slurmctld knows him to have taken (sched/pollux/resize/constrain.c), but for
@@ -260,18 +248,16 @@ static void read_title(char title[TITLE_SIZE])
  */
 static bool is_constraining(spank_t spank, char text[TEXT_SIZE])
 {
-	char title[TITLE_SIZE];
 	uint32_t step = 0;
 	uint32_t tasks = 0;
 
-	read_title(title);
 	return spank_getenv(spank, PLX_ENV_CONSTRAIN, text, TEXT_SIZE) ==
 		       ESPANK_SUCCESS &&
 	       spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
 	       step - PLX_CONSTRAIN_FIRST < PLX_CONSTRAIN_COUNT &&
 	       spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) ==
 		       ESPANK_SUCCESS &&
-	       tasks == 1 && !plx_late_component(title);
+	       tasks == 1 && !plx_late_component();
 }
 
 /* What the job may use of this node is about to be written, and less of it. */
@@ -297,19 +283,16 @@ static int note_next(uint32_t job, int group, const char *text)
 
 static int ask_whether_late(uint32_t job, int group, uint32_t step)
 {
-	char title[TITLE_SIZE];
-
 	if (!plx_late_lock(lock, false, LOCK_MS)) {
 		slurm_error("pollux: job %u: its groups are being written",
 			    job);
 		return -1;
 	}
-	read_title(title);
-	if (!plx_late_is(PLX_LATE_FOLDER, group, step, title))
+	if (!plx_late_is(PLX_LATE_FOLDER, group, step, plx_late_component()))
 		return 0;
 	slurm_error("pollux: job %u: its credential is from before the job "
-		    "gave up GPUs: %s is not begun",
-		    job, title);
+		    "gave up GPUs: step %u is not begun",
+		    job, step);
 	return -1;
 }
 
