@@ -611,9 +611,11 @@ void *pollux_agent(void *unused)
 	if (_fits())
 		(void) pollux_epilog_tick();
 	while (_sleep(_pause_s(), &params, &mend)) {
-		if (pollux_ending())
+		if (pollux_ending()) {
 			_close_ended();
-		if (!_fits() || pollux_ending())
+			continue;
+		}
+		if (!_fits())
 			continue;
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();

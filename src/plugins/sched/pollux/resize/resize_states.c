@@ -206,7 +206,7 @@ static bool _has_more(struct pollux_job_state *state,
 }
 
 /*
- * It was asked before slurmctld was started, and one of its nodes has not
+ * slurmctld was started after it was asked, say, and one of its nodes has not
  * registered yet: Slurm would refuse what it gives to all others in a moment.
  */
 static bool _is_early(const struct pollux_job_state *state, double now_s)
@@ -214,7 +214,8 @@ static bool _is_early(const struct pollux_job_state *state, double now_s)
 	bitstr_t *nodes = NULL;
 	bool early = false;
 
-	if (state->phase != POLLUX_REQUESTED || now_s >= state->deadline_s)
+	if (state->phase != POLLUX_REQUESTED || now_s >= state->deadline_s ||
+	    pollux_slurmds_settled())
 		return false;
 	/* Nodes that were forgotten may be any. */
 	if (state->want)
@@ -736,14 +737,13 @@ static bool _touch(struct pollux_job_state *state)
 {
 	struct plx_status status;
 	job_record_t *job = find_job_record(state->job_id);
-	enum verdict verdict = _judge(job, state, &status);
 	bool moved = false;
 
 	/* Slurm may have taken a node away since we looked last. */
 	if (job && state->since && state->phase != POLLUX_MOVING &&
 	    pollux_record_runs(job))
 		_note_shape(job, state);
-	moved = _act(job, state, verdict, &status);
+	moved = _act(job, state, _judge(job, state, &status), &status);
 	pollux_lost_end();
 	return moved;
 }

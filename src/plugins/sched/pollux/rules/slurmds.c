@@ -19,11 +19,16 @@ bool pollux_slurmds_unheard(const node_record_t *node)
 	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
 }
 
+bool pollux_slurmds_settled(void)
+{
+	return time(NULL) >= began + REGISTER_S;
+}
+
 /* Slurm does not save it. A slurmd that was started with -b has no up_time. */
 bool pollux_slurmds_awaited(const node_record_t *node)
 {
 	return !node->slurmd_start_time && !IS_NODE_DOWN(node) &&
-	       time(NULL) < began + REGISTER_S;
+	       !pollux_slurmds_settled();
 }
 
 /* What was heard last of nodes that are away or asleep means nothing. */

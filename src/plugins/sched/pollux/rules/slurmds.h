@@ -19,11 +19,14 @@
 /* slurmctld has begun, or taken over: its nodes may be silent for a while. */
 void pollux_slurmds_begin(void);
 
+/* That is two minutes ago: no node is awaited any more. */
+bool pollux_slurmds_settled(void);
+
 /* It has not registered, or does not answer. */
 bool pollux_slurmds_unheard(const node_record_t *node);
 
 /*
- * It has not registered since slurmctld began, less than two minutes ago. Slurm
+ * It has not registered since slurmctld began, which has not settled. Slurm
  * calls nodes with jobs MIXED or ALLOCATED meanwhile, but gives nothing of
  * them.
  */
