@@ -57,7 +57,7 @@ refused() {
 
 # Of what asks for more than its least.
 requeued() {
-	resized | grep -E '^--gres=gpu:2|^--gpus=2 --(nodes|ntasks)=2[|]'
+	resized | grep -E '^--(gres=gpu|gpus=2 --(ntasks|nodes|cpus-per-gpu)=|gpus-per-node=2 )'
 }
 plan $((2 + $(resized | wc -l) + $(requeued | wc -l) + $(refused | wc -l)))
 
