@@ -25,9 +25,14 @@ bool pollux_slurmds_settled(void)
 }
 
 /* Slurm does not save it. A slurmd that was started with -b has no up_time. */
+bool pollux_slurmds_registered(const node_record_t *node)
+{
+	return node->slurmd_start_time != 0;
+}
+
 bool pollux_slurmds_awaited(const node_record_t *node)
 {
-	return !node->slurmd_start_time && !IS_NODE_DOWN(node) &&
+	return !pollux_slurmds_registered(node) && !IS_NODE_DOWN(node) &&
 	       !pollux_slurmds_settled();
 }
 

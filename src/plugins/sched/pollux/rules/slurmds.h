@@ -22,6 +22,9 @@ void pollux_slurmds_begin(void);
 /* That is two minutes ago: no node is awaited any more. */
 bool pollux_slurmds_settled(void);
 
+/* Has it registered since slurmctld was started? */
+bool pollux_slurmds_registered(const node_record_t *node);
+
 /* It has not registered, or does not answer. */
 bool pollux_slurmds_unheard(const node_record_t *node);
 

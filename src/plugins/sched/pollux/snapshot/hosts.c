@@ -10,6 +10,7 @@
 #include "sched/pollux/snapshot/lost_node.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/slurmds.h"
 
 /* More than between slurmctld's start and its reading of the jobs. */
 #define RECOVER_S 5
@@ -218,7 +219,8 @@ void pollux_hosts_mend(job_record_t *job)
 	if (!node || IS_NODE_DOWN(node) || IS_NODE_NO_RESPOND(node))
 		return;
 	unseen_s = _unseen_s(batch);
-	if (_is_away(job, node) && unseen_s > REGISTER_S && node->up_time) {
+	if (_is_away(job, node) && unseen_s > REGISTER_S &&
+	    pollux_slurmds_registered(node)) {
 		_end_lost(job);
 		return;
 	}

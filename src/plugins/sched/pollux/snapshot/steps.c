@@ -7,6 +7,7 @@
 #include "sched/pollux/snapshot/steps.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/slurmds.h"
 
 /* More than the second that slurmctld takes off when a node is told twice. */
 #define STALE_S 2
@@ -42,13 +43,12 @@ static bool _has_left(const step_record_t *step)
 		       bit_size(step->exit_node_bitmap);
 }
 
-/* The time is not saved, so it is from a registration since our start. */
 static bool _registered(const step_record_t *step)
 {
 	for (int n = 0; n < node_record_count; n++) {
 		if (bit_test(step->step_node_bitmap, n) &&
 		    (!node_record_table_ptr[n] ||
-		     !node_record_table_ptr[n]->up_time))
+		     !pollux_slurmds_registered(node_record_table_ptr[n])))
 			return false;
 	}
 	return true;
