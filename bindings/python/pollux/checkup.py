@@ -166,7 +166,7 @@ class _Script:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.BinOp) and isinstance(
                     node.op, ast.Div) and isinstance(
-                        node.right, ast.Call) and _name(
+                        node.right, ast.Call) and node.right.args and _name(
                             node.right) == "len" and _name(
                                 node.right.args[0]) in loaders:
                 self._add("warning", "mean", node, "len() counts steps of the "

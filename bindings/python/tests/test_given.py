@@ -241,6 +241,7 @@ class Checked(unittest.TestCase):
                      "signal.signal(signal.SIGTERM, signal.SIG_DFL)",
                      "l = torch.utils.data.DataLoader(d)\nt / len(l)",
                      "l = pollux.DataLoader(d)\nprint(i / len(d), len(l))",
+                     "l = pollux.DataLoader(d)\nt / len()",
                      "m.requires_grad_(True)",
                      "for b in l: m.requires_grad_(False)"):
             self.assertEqual([f[:2] for f in self.found(body)],
