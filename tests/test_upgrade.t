@@ -23,6 +23,10 @@ need_daemons
 
 SB=$WORK/sb
 next=99.0.0
+# The release that is upgraded; where none is known yet: this tree.
+released=$(git -C "$POLLUX_SRCDIR" tag --list 'v[0-9]*' --merged HEAD \
+	--sort=-version:refname 2>/dev/null | head -n 1)
+[ -z "$released" ] || version=${released#v}
 elastic= # the job that trains through all of it
 samples=4000
 named=(/etc/slurm/slurm.conf /etc/slurm/plugstack.conf.d/pollux.conf)
@@ -60,16 +64,27 @@ machine() {
 
 # ---- packages ----
 
-made() {
-	source_tree && package nocheck noautodbgsym &&
-		mv "$WORK"/*.deb "$WORK/now/"
+tree=$WORK/pollux-package
+
+released_tree() {
+	mkdir "$tree" && git -C "$POLLUX_SRCDIR" archive "$released" |
+		tar -x -C "$tree"
 }
 
-# The same, but for its number: in the folder where it was made before.
+made() {
+	if [ -n "$released" ]; then released_tree; else source_tree; fi &&
+		package nocheck noautodbgsym && mv "$WORK"/*.deb "$WORK/now/"
+}
+
+# This tree, but for its number; in the folder where it was made before, or that of
+# the release.
 made_next() {
-	local tree=$WORK/pollux-package
-	sed -i "1,/AC_INIT/s/\[$version\]/[$next]/" "$tree/configure.ac" &&
-		sed -i "1s/($version)/($next)/" "$tree/debian/changelog" &&
+	if [ -n "$released" ]; then
+		rm -rf "$tree" && source_tree || return
+	fi
+	sed -i "1,/AC_INIT/s/\(\[pollux\], \)\[[0-9.]*\]/\1[$next]/" \
+		"$tree/configure.ac" &&
+		sed -i "1s/([0-9.]*)/($next)/" "$tree/debian/changelog" &&
 		package nocheck noautodbgsym && mv "$WORK"/*.deb "$WORK/next/"
 }
 
@@ -246,8 +261,8 @@ slurm_works() {
 trap restore EXIT
 machine >"$WORK/before"
 plan 19
-ok "packages of this version can be made" made
-ok "and, in the same folder, of another" made_next
+ok "packages of ${released:-this version} can be made" made
+ok "and of one that is newer" made_next
 [ "$tap_failed" -eq 0 ] || exit # nothing to install
 ok "dpkg installs them" installs now
 ok "programs and library say their version" has_version "$version"
