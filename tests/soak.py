@@ -96,6 +96,8 @@ class Soak:
             kept.write(f'{time.strftime("%FT%T")}\n')
             for what in ('job', 'node', 'lic'):
                 kept.write(run('scontrol', '-d', 'show', what) or '')
+            kept.write(run('scontrol', 'show', 'assoc_mgr',
+                           'flags=assoc,qos') or '')
             # A node stays completing for as long as one of these does.
             for line in (run('ps', '-eo', 'pid,etimes,args') or '').splitlines():
                 if 'slurmstepd' in line or 'epilog' in line:
