@@ -13,7 +13,7 @@ forge=$POLLUX_BUILDDIR/tests/forge_end
 	skip_all "kept.la was not built: no source of Slurm"
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_unconfirmed=60
-plan 19
+plan 22
 chmod 755 "$WORK"
 write_agree
 
@@ -216,6 +216,58 @@ END
 	wait_until "is_state $job RUNNING && trains $job" 60
 	others
 }
+
+# A job leaves a node, and comes back to it, with a credential from the first time.
+# It is good for a minute then, and not for two.
+sed -i '/^AuthInfo=/s/$/,cred_expire=60/' "$SB/etc/slurm.conf"
+for daemon in slurmctld n1 n2; do
+	pollux-sandbox restart --dir "$SB" $daemon >>"$WORK/restart.out" 2>&1
+done
+rm -f "$WORK/go"
+open_file "$WORK/back.out"
+cat >"$WORK/back" <<END
+#!/bin/bash
+$WORK/agree &
+until scontrol show job "\$SLURM_JOB_ID" | grep -q 'TRES=.*gres/gpu=2'; do
+	sleep 0.5
+done
+# All on the other node, as that is as few nodes; it may see two first.
+sleep 2
+# Without the script's own shape, which has not that node.
+env -i PATH="\$PATH" SLURM_CONF="\$SLURM_CONF" LD_PRELOAD=$kept \\
+	POLLUX_TEST_KEEP=$WORK/go srun --jobid="\$SLURM_JOB_ID" --overlap \\
+	-N1 -n1 --exclude=n1 --gres=gpu:2 $WORK/opener kept 0.1 &
+until $forge "\$SLURM_JOB_ID" 0; do sleep 0.5; done
+echo believed
+wait
+END
+chmod 755 "$WORK/back"
+three=$(rigid -w n1 --gres=gpu:3)
+four=$(rigid -w n2 --gres=gpu:4)
+wait_until "is_state $three RUNNING && is_state $four RUNNING" 60
+job=$(as daemon sbatch --parsable -o "$WORK/back.out" --gres=gpu:1 \
+	--scheduler-params=pollux,min=1,max=2 "$WORK/back")
+wait_until "is_state $job RUNNING" 60
+sb scancel "$four"
+wait_until "grep -q believed $WORK/back.out" 60
+four=$(rigid -w n2 --gres=gpu:4)
+wait_until "is_state $four RUNNING" 60
+sb scancel "$four"
+ok "a job comes back at once to a node where it gets what it had" \
+	wait_until "has_gpus $job 2" 30
+four=$(rigid -w n2 --gres=gpu:4)
+wait_until "is_state $four RUNNING" 60
+two=$(rigid -w n2 --gres=gpu:2)
+sb scancel "$four"
+wait_until "is_state $two RUNNING" 60
+nap 10
+touch "$WORK/go"
+nap 5
+ok "not where that is another's, while a credential is good" eval '
+	found=$(opened_twice) && { [ -z "$found" ] || { echo "$found"; false; }; } &&
+		has_gpus $job 1'
+ok "when it is good no more, it does" wait_until "has_gpus $job 2" 90
+done_with "$job" "$three" "$two"
 
 if slurm_since 26.05; then
 	threadless="this slurmd has no thread for each connection"

@@ -16,6 +16,7 @@
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/target_shape.h"
+#include "sched/pollux/rules/left_nodes.h"
 #include "sched/pollux/start/requeue.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
 #include "slurm_memory.h"
@@ -28,7 +29,8 @@ static struct {
 	job_record_t job;
 	job_details_t details;
 	bool elastic;
-	int nodes; /* of the request that is written */
+	double left_s; /* for which nodes that it left are closed to it */
+	int nodes;     /* of the request that is written */
 	int gpus;
 } ctld;
 
@@ -108,6 +110,12 @@ bool pollux_record_is_moldable(const job_record_t *job)
 {
 	(void) job;
 	return false;
+}
+
+double pollux_left_s(uint32_t job_id)
+{
+	(void) job_id;
+	return ctld.left_s;
 }
 
 void pollux_job_gpu_type(const job_record_t *job,
@@ -244,6 +252,24 @@ static void its_next_run_is_no_resized_one(void **state)
 	assert_int_equal(2, ctld.gpus);
 }
 
+/* Steps of its last run could still begin on nodes that it left. */
+static void it_waits_until_no_credential_is_good(void **state)
+{
+	time_t now = time(NULL);
+
+	(void) state;
+	ctld.job = (job_record_t){ .details = &ctld.details };
+	ctld.details.begin_time = 0;
+	pollux_requeue_let(&ctld.job);
+	assert_int_equal(0, ctld.details.begin_time);
+	ctld.left_s = 29.5;
+	pollux_requeue_let(&ctld.job);
+	assert_in_range(ctld.details.begin_time, now + 30, now + 32);
+	ctld.details.begin_time = now + 100;
+	pollux_requeue_let(&ctld.job);
+	assert_int_equal(now + 100, ctld.details.begin_time);
+}
+
 static void a_job_that_is_not_elastic_is_slurms(void **state)
 {
 	(void) state;
@@ -258,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tres_of_its_next_run_are_told),
 		cmocka_unit_test(its_next_run_is_no_resized_one),
+		cmocka_unit_test(it_waits_until_no_credential_is_good),
 		cmocka_unit_test(a_job_that_is_not_elastic_is_slurms),
 	};
 

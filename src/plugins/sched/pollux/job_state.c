@@ -72,6 +72,23 @@ void pollux_before_release(struct pollux_before *before)
 	*before = (struct pollux_before){ 0 };
 }
 
+void pollux_left_node_free(struct pollux_left_node *left)
+{
+	xfree(left->name);
+	FREE_NULL_BITMAP(left->devices);
+	xfree(left);
+}
+
+static void _free_left_nodes(struct pollux_left_node *left)
+{
+	while (left) {
+		struct pollux_left_node *next = left->next;
+
+		pollux_left_node_free(left);
+		left = next;
+	}
+}
+
 static void _free_strings(struct pollux_job_state *state)
 {
 	xfree(state->nodes);
@@ -83,6 +100,7 @@ static void _free_strings(struct pollux_job_state *state)
 	xfree(state->shuns);
 	xfree(state->fresh);
 	FREE_NULL_BITMAP(state->left);
+	_free_left_nodes(state->left_nodes);
 	pollux_job_state_outlive(state, NULL, 0);
 }
 

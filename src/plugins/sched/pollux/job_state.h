@@ -69,6 +69,16 @@ struct pollux_before {
 
 void pollux_before_release(struct pollux_before *before);
 
+/* A node that a job left, see rules/left_nodes.h. */
+struct pollux_left_node {
+	char *name;
+	void *devices;	/* bitstr_t: that it had there */
+	double until_s; /* monotonic clock */
+	struct pollux_left_node *next;
+};
+
+void pollux_left_node_free(struct pollux_left_node *left);
+
 struct pollux_job_state {
 	uint32_t priority; /* moving: before Slurm had it in its queue */
 	uint32_t job_id;
@@ -132,6 +142,8 @@ struct pollux_job_state {
 	/* gres_alloc.h: devices of steps whose records tell of none any more */
 	void **outlived; /* bitstr_t: [outlived_count], NULL: none of a node */
 	int outlived_count; /* of nodes then */
+
+	struct pollux_left_node *left_nodes;
 
 	/* back.h */
 	struct pollux_before back; /* the last resize */

@@ -5,12 +5,28 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/rules/limits.h"
+#include "sched/pollux/rules/left_nodes.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/constrain.h"
+#include "sched/pollux/resize/gres_alloc.h"
 #include "sched/pollux/resize/lost.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/commit.h"
+
+/* Is what it has on nodes that it left lately all that it had there? */
+static int _test_left(const job_record_t *job, struct plx_error *err)
+{
+	bitstr_t **has = NULL;
+	int rc = 0;
+
+	if (pollux_left_s(job->job_id) <= 0)
+		return 0;
+	has = pollux_gres_devices(job);
+	rc = pollux_left_test(job, has, err);
+	pollux_gres_devices_free(has);
+	return rc;
+}
 
 static int _resize(job_record_t *job, const struct pollux_shape *shape,
 		   bool commit, struct plx_error *err)
@@ -30,6 +46,8 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 	    pollux_gres_new(job, shape, &held, &request, err) < 0)
 		goto back;
 	rc = pollux_limits_test(job, err);
+	if (rc == 0)
+		rc = _test_left(job, err);
 	if (rc == 0 && commit)
 		rc = pollux_constrain(job, held.devices, err);
 	if (rc == 0 && commit && pollux_ending())
@@ -38,6 +56,9 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 		pollux_gres_drop(job);
 		goto back;
 	}
+	if (pollux_constrain_wanted())
+		pollux_left_note(job->job_id, held.devices,
+				 job->job_resrcs->node_bitmap);
 	pollux_resize_commit(job, &held, request.total_cpus);
 	pollux_request_keep(job, &request);
 	goto done;

@@ -14,6 +14,7 @@
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/announce.h"
+#include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/node_devices.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/record.h"
@@ -221,6 +222,34 @@ static bool _is_found_out(const job_record_t *job, const struct wish *wish)
 	       !pollux_target_shape_is_apart(job, &wish->shape);
 }
 
+/*
+ * A job that is moved starts anew, where its steps from before could begin: on
+ * nodes that it had it has to have no less (rules/left_nodes.h).
+ */
+static int _test_common(const job_record_t *job,
+			const struct pollux_shape *shape, struct plx_error *err)
+{
+	int *held = NULL;
+	int rc = 0;
+
+	if (!shape->gpus || !pollux_constrain_wanted())
+		return 0;
+	held = xcalloc(node_record_count, sizeof(*held));
+	pollux_record_gpus(job, held);
+	for (int n = 0; rc == 0 && n < node_record_count; n++) {
+		int has = pollux_shape_on(shape, n);
+
+		if (has && has < held[n])
+			rc = plx_fail_as(err, PLX_REFUSED_NODES,
+					 "moved, it would have %d GPUs of %s, "
+					 "and has %d",
+					 has, node_record_table_ptr[n]->name,
+					 held[n]);
+	}
+	xfree(held);
+	return rc;
+}
+
 /* Can it have that, as far as this has to be known before it is asked? */
 static int _can_have(job_record_t *job, const struct wish *wish,
 		     struct plx_error *err)
@@ -228,6 +257,8 @@ static int _can_have(job_record_t *job, const struct wish *wish,
 	if (!wish->at_once &&
 	    (_only_gives(job, &wish->shape) || _is_found_out(job, wish)))
 		return 0;
+	if (wish->move && _test_common(job, &wish->shape, err) < 0)
+		return -1;
 	return pollux_resize_test(job, &wish->shape, err);
 }
 

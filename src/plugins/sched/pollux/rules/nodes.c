@@ -9,6 +9,7 @@
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/features.h"
+#include "sched/pollux/rules/left_nodes.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/partition.h"
 #include "sched/pollux/rules/reserved.h"
@@ -516,12 +517,12 @@ bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
 {
 	const struct plain *plain =
 		_is_plain(rules, job) ? _find_plain(rules, job) : NULL;
+	bitstr_t *nodes = plain ? bit_copy(plain->nodes) : _filter(rules, job);
 
-	if (!plain)
-		return _filter(rules, job);
-	if (rules->unlike)
+	if (plain && rules->unlike)
 		bit_copybits(rules->unlike, plain->unlike);
-	return bit_copy(plain->nodes);
+	pollux_left_filter(job, nodes);
+	return nodes;
 }
 
 bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
@@ -669,6 +670,9 @@ static int _test_filters(struct pollux_rules *rules, const job_record_t *job,
 		if (bit_set_count(left) < count)
 			why = filters[i].why;
 	}
+	pollux_left_filter(job, left);
+	if (!why && bit_set_count(left) < count)
+		why = POLLUX_LEFT_WHY;
 	if (why) {
 		bit_and_not(gained, left);
 		plx_fail_as(err, PLX_REFUSED_NODES, "%s %s",

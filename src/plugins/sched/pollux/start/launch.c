@@ -7,6 +7,7 @@
 #include "sched/pollux/guard.h"
 #include "sched/pollux/resize/node_devices.h"
 #include "sched/pollux/resize/request.h"
+#include "sched/pollux/rules/left_nodes.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/partition.h"
 #include "sched/pollux/start/launch.h"
@@ -56,15 +57,21 @@ static int _select(job_record_t *job, const struct pollux_shape *shape,
 		   const char *types, struct plx_error *err)
 {
 	bitstr_t **hidden = NULL;
+	bitstr_t **left = NULL;
 	int rc = 0;
 
 	pollux_slurm_use_features(job);
 	hidden = _hide_others(shape, types);
-	rc = pollux_guard_select(job, SLURMDB_JOB_FLAG_SCHED);
+	if (pollux_left_hide(job, shape, &left, err) < 0) {
+		rc = -1;
+	} else {
+		rc = pollux_guard_select(job, SLURMDB_JOB_FLAG_SCHED);
+		if (rc != SLURM_SUCCESS)
+			plx_fail(err, "%s", slurm_strerror(rc));
+	}
+	pollux_devices_show(left);
 	pollux_devices_show(hidden);
-	if (rc != SLURM_SUCCESS)
-		return plx_fail(err, "%s", slurm_strerror(rc));
-	return 0;
+	return rc;
 }
 
 int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
@@ -76,7 +83,7 @@ int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
 		return -1;
 	pollux_request_save(job, &request);
 	if (pollux_request_write(job, shape, &request, err) < 0 ||
-	    _select(job, shape, types, err) < 0) {
+	    _select(job, shape, types, err) != SLURM_SUCCESS) {
 		pollux_request_restore(job, &request);
 		return -1;
 	}

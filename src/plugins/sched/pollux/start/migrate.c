@@ -6,10 +6,13 @@
 #include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/job_options.h"
 #include "sched/pollux/kept_types.h"
+#include "sched/pollux/rules/left_nodes.h"
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/announce.h"
+#include "sched/pollux/resize/constrain.h"
+#include "sched/pollux/resize/gres_alloc.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/launch.h"
@@ -64,6 +67,17 @@ static void _note_place(const job_record_t *job, struct pollux_job_state *state)
 	xfree(gpus);
 }
 
+static void _note_left(const job_record_t *job)
+{
+	bitstr_t **has = NULL;
+
+	if (!pollux_constrain_wanted())
+		return;
+	has = pollux_gres_devices(job);
+	pollux_left_note(job->job_id, has, NULL);
+	pollux_gres_devices_free(has);
+}
+
 /* To its user this is no requeue but a resize: nobody gets a mail. */
 static int _requeue(job_record_t *job)
 {
@@ -104,6 +118,7 @@ int pollux_migrate_depart(job_record_t *job, struct pollux_job_state *state,
 		return plx_fail(err, "it may not be requeued");
 	_note(job, state);
 	_note_place(job, state);
+	_note_left(job);
 	rc = _requeue(job);
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "it cannot be requeued: %s",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* requeue.c - elastic jobs that Slurm put back into the queue */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/target_shape.h"
+#include "sched/pollux/rules/left_nodes.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/job_state.h"
 
@@ -323,10 +325,17 @@ static bool _was_moved(const job_record_t *job, struct plx_target *target)
 void pollux_requeue_let(job_record_t *job)
 {
 	struct plx_target target;
+	double left_s = 0;
 
 	if (_was_moved(job, &target))
 		pollux_requeue_mend(job, &target);
 	_reset(job);
+	/* As Slurm has jobs wait that it requeues. */
+	left_s = pollux_left_s(job->job_id);
+	if (left_s > 0)
+		job->details->begin_time =
+			MAX(job->details->begin_time,
+			    time(NULL) + (time_t) ceil(left_s));
 }
 
 static void _look_after(job_record_t *job)
