@@ -56,7 +56,7 @@ answers() {
 		"$@" >"$WORK/answers"
 }
 
-plan 12
+plan 14
 ok "all scripts parse" all_parse
 ok "the tarball carries all of them" all_carried
 ok "tests/vm/check has --help" has_help
@@ -76,6 +76,15 @@ answers 0,3 3 -
 ok "while a job changes both its shapes are right" judged "moving moving moving"
 answers 0,1 2 1
 ok "but for what another job has already" judged "shares-1-9 moving moving"
+# Job 8 answers at 100, when job 9 has begun, or not yet.
+answered() {
+	printf '1 batch n1 8 0,1 0-3 600 10 100\n1 batch n1 9 1,2 0 100 %s 150\n' \
+		"$1" >"$WORK/answers"
+}
+answered 99
+ok "be it for a moment" judged "shares-1-9 moving"
+answered 101
+ok "before the other job began it was not another job's" judged "moving moving"
 after >"$WORK/before"
 echo '1 rank.1.0 n1 8 0 0-3 150' >"$WORK/answers"
 ok "a cgroup with more CPUs than the job is caught" judged cpus

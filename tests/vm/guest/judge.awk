@@ -4,7 +4,8 @@
 # ok; keeps-N: it opens what its job does not own; lacks-N: it does not open
 # what it should; shares-N-J: job J opens it, too, and it is not this job's
 # alone; mem, cpus: its cgroup has more of them than its job; moving: its job
-# had another shape before than after, and it opens of these two alone.
+# had another shape before than after, and it opens of these two alone. A look
+# takes seconds: who had begun after an answer was given shared nothing then.
 
 function expand(list, set,    parts, ends, i, n, d) {
 	split("", set)
@@ -38,6 +39,8 @@ FILENAME == ARGV[2] { remember("b", $1 " " $2); next }
 	expand($5, set)
 	for (d in set)
 		open_by[$3, d] = open_by[$3, d] " " $4
+	if (!(($3, $4) in began) || $8 + 0 < began[$3, $4])
+		began[$3, $4] = $8 + 0
 }
 
 function count(list,    set, d, n) {
@@ -47,18 +50,18 @@ function count(list,    set, d, n) {
 	return n + 0
 }
 
-function other_job(host, d, job,    ids, i, n) {
+function other_job(host, d, job, now,    ids, i, n) {
 	n = split(open_by[host, d], ids, " ")
 	for (i = 1; i <= n; i++)
-		if (ids[i] != job)
+		if (ids[i] != job && began[host, ids[i]] <= now + 0)
 			return ids[i]
 	return 0
 }
 
 # A script opens all that its job has there, a rank at least one.
-function verdict(who, host, job, key, moved, cores, mib,    d, n, other) {
+function verdict(who, host, job, key, moved, cores, mib, now,    d, n, other) {
 	for (d = 0; d < 4; d++) {
-		if (!(d in set) || !(other = other_job(host, d, job)))
+		if (!(d in set) || !(other = other_job(host, d, job, now)))
 			continue
 		if (!(("b", key, d) in owns) || ("b", other " " host, d) in owns)
 			return "shares-" d "-" other
@@ -93,6 +96,6 @@ END {
 		moved = had("a", key) != had("b", key)
 		print look, phase, f[4], f[2], f[3], had("b", key), f[5], \
 			f[6] "/" cpus["b", key], f[7] "/" memory["b", key], \
-			verdict(f[2], f[3], f[4], key, moved, f[6], f[7])
+			verdict(f[2], f[3], f[4], key, moved, f[6], f[7], f[9])
 	}
 }
