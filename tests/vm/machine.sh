@@ -50,11 +50,19 @@ wires() {
 	done
 }
 
+# Programs of the tests, made for the Slurm that the disk has.
+helpers=("$POLLUX_BUILDDIR/tests/forge_end" "$POLLUX_BUILDDIR/tests/.libs/kept.so")
+
+helpers_are_there() {
+	[ -e "${helpers[0]}" ] && [ -e "${helpers[1]}" ]
+}
+
 # What is not in the image: scripts, packages, settings.
 payload() {
 	local tree=$vm_run/payload
 	mkdir -p "$tree"
 	cp -r "$vm_src/guest" "$debs" "$tree/" &&
+		mkdir "$tree/helpers" && cp "${helpers[@]}" "$tree/helpers/" &&
 		{
 			echo "vm_only=$vm_only"
 			echo "vm_keep=$vm_keep"

@@ -16,6 +16,7 @@ controller() {
 	. /vm/guest/install.sh
 	! wants elastic || . /vm/guest/elastic.sh
 	! wants device || . /vm/guest/device.sh
+	! wants late || . /vm/guest/late.sh
 	finish
 }
 

@@ -35,15 +35,6 @@ elastic_job() {
 		--batch=256 --max-batch=256 --samples=4000 --epochs=1000000
 }
 
-# rigid_job NODE GPUS: prints the job's id; it goes before the elastic one.
-rigid_job() {
-	local job
-	job=$(as bob sbatch --parsable -J rigid -t 50 -w "$1" \
-		--gpus-per-node="$2" --mem=100 -o rigid.out /vm/guest/rigid.job)
-	scontrol update JobId="$job" Priority=4294910000
-	echo "$job"
-}
-
 begins() {
 	job=$(elastic_job) &&
 		until_seen 300 start 'is_state $job RUNNING' &&
@@ -103,7 +94,7 @@ ends_clean() {
 
 job=
 rigid_jobs=()
-judge_begin
+judge_begin device
 ok "without cgroups a process can open all four GPUs" control_opens_all
 ok "a job without GPUs can open none" no_gpu_opens_none
 if ok "an elastic job begins: its script and ranks open exactly its GPUs" begins; then

@@ -5,12 +5,15 @@
 # compares what they say with what slurmctld says before and after. All looks
 # stay in $looks, a line a process: "LOOK PHASE JOB WHO HOST OWNS OPENS VERDICT".
 
-looks=$logs/looks
+looks=
 look=0
 
+# judge_begin NAME: looks into a file of that name, from the first on.
 judge_begin() {
+	looks=$logs/looks.$1
 	mkdir -p /home/vm/seen
 	chmod 1777 /home/vm/seen
+	rm -f /home/vm/seen/*
 	: >"$looks"
 	echo 0 >/home/vm/ask
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# slurm.sh - jobs as scontrol shows them
+# slurm.sh - jobs as scontrol shows them, and one that others give way to
 #
 # Sourced by controller.sh.
 
@@ -54,4 +54,13 @@ owners() {
 		}' | while read -r job nodes rest; do
 		scontrol show hostnames "$nodes" | sed "s/.*/$job & $rest/"
 	done | sort
+}
+
+# rigid_job NODE GPUS: of bob's; prints its id. It goes before elastic ones.
+rigid_job() {
+	local job
+	job=$(as bob sbatch --parsable -J rigid -t 50 -w "$1" \
+		--gpus-per-node="$2" --mem=100 -o rigid.out /vm/guest/rigid.job)
+	scontrol update JobId="$job" Priority=4294910000
+	echo "$job"
 }
