@@ -420,6 +420,7 @@ int slurm_spank_exit(spank_t spank, int ac, char **av)
 
 	(void) ac;
 	(void) av;
+	end_writing();
 	if (spank_context() != S_CTX_REMOTE || !undone ||
 	    !is_constraining(spank, text))
 		return ESPANK_SUCCESS;
