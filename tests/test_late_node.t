@@ -10,7 +10,7 @@ stalls=$POLLUX_BUILDDIR/tests/.libs/stalls.so
 [ -e "$stalls" ] || skip_all "stalls.la was not built: no libslurm"
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
-plan 1
+plan 3
 chmod 755 "$WORK"
 write_agree
 
@@ -31,6 +31,8 @@ done_with() {
 	wait_until cluster_is_idle 90
 }
 
+# Something of root's keeps the group of a run from being removed, so the next
+# run has the same.
 give_up() {
 	job=$(as daemon sbatch --parsable -o /dev/null --gres=gpu:2 -N1 \
 		--scheduler-params=pollux,min=1,max=2 "$WORK/agree")
@@ -38,6 +40,22 @@ give_up() {
 	home=$(job_field "$job" BatchHost)
 	two=$(rigid -w "$home" --gres=gpu:3)
 }
+
+give_up
+wait_until "is_state $two RUNNING" 60
+alongside sleep 600
+stays=$!
+echo "$stays" >"/sys/fs/cgroup/devices/slurm_$home/uid_1/job_$job/cgroup.procs"
+sb scancel "$two"
+as daemon scontrol requeue "$job"
+wait_until "is_state $job PENDING" 30
+nap 2
+sb scontrol update job="$job" StartTime=now ReqNodeList="$home"
+ok "a script begins in the group of its job's last run" eval '
+	wait_until "is_state $job RUNNING && trains $job" 60'
+ok "its node is not drained" fails eval 'sb sinfo -R -h | grep .'
+kill "$stays"
+done_with "$job"
 
 # Slurm could not write the groups: it ends the step before ours is told that
 # they are written.

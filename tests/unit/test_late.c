@@ -15,9 +15,10 @@
 #include "spank/pollux/late.h"
 #include "unit.h"
 
-#define EXTERNAL 0xfffffffcu
-#define BATCH	 0xfffffffbu
-#define OLD_S	 7200
+#define EXTERNAL    0xfffffffcu
+#define SCRIPT	    0xfffffffbu
+#define INTERACTIVE 0xfffffffau
+#define OLD_S	    7200
 
 static char top[64];
 static char notes[128];
@@ -91,12 +92,16 @@ static void a_note_is_never_made_weaker(void **state)
 	assert_true(is_late(8));
 }
 
-static void of_slurms_own_steps_the_external_one_comes_again(void **state)
+static void of_slurms_own_steps_those_of_slurmctld_come_again(void **state)
 {
 	(void) state;
 	note(7);
 	assert_false(is_late(EXTERNAL));
-	assert_true(is_late(BATCH));
+	/* Of the next run, in a group that was not removed. */
+	assert_false(is_late(SCRIPT));
+	assert_true(is_late(INTERACTIVE));
+	assert_true(plx_late_is(notes, job, EXTERNAL, true));
+	assert_true(plx_late_is(notes, job, SCRIPT, true));
 	/* Who took the number himself has a larger next one. */
 	note(EXTERNAL + 1);
 	assert_true(is_late(EXTERNAL));
@@ -237,7 +242,7 @@ int main(void)
 		TEST(without_a_note_nothing_is_late),
 		TEST(steps_from_before_the_note_are_late),
 		TEST(a_note_is_never_made_weaker),
-		TEST(of_slurms_own_steps_the_external_one_comes_again),
+		TEST(of_slurms_own_steps_those_of_slurmctld_come_again),
 		TEST(components_are_not_counted),
 		TEST(a_socket_tells_of_a_component),
 		TEST(the_next_run_of_a_job_begins_anew),

@@ -20,9 +20,13 @@
 #define WAIT_NS 10000000L
 /* By then no credential from before is good any more. */
 #define KEPT_S 3600
-/* Numbers from here on are Slurm's own; the external step is slurmctld's. */
+/*
+ * Numbers from here on are Slurm's own. slurmctld alone begins external steps
+ * and scripts, the latter with a run of the job.
+ */
 #define NORMAL_END 0xfffffff0u
 #define EXTERNAL   0xfffffffcu
+#define SCRIPT	   0xfffffffbu
 
 /* Version 1, and version 2 of Linux 5.14 on. */
 int plx_late_open_lock(int group)
@@ -212,6 +216,6 @@ bool plx_late_is(const char *path, int group, uint32_t step, bool component)
 	close(folder);
 	if (!noted)
 		return false;
-	return step < next || (step >= NORMAL_END && step != EXTERNAL) ||
-	       component;
+	return step < next || component ||
+	       (step >= NORMAL_END && step != EXTERNAL && step != SCRIPT);
 }
