@@ -8,10 +8,12 @@
 # files of its own; many: a process that holds all devices in the folder $MANY
 # before; chain: a process that hands it to its child and ends, again and again,
 # each with its number in the file $CHAIN. Nobody can end a chain by its pid, so it
-# ends with that file, and after ten minutes.
+# ends with that file, and after ten minutes. message: it waits in a socket, to be
+# received. memory: the same with memory, and no device is held.
 
 import ctypes
 import os
+import socket
 import sys
 import threading
 import time
@@ -49,11 +51,23 @@ def chain(device):
             os._exit(0)
 
 
+def message(how, file):
+    ends = socket.socketpair()
+    socket.send_fds(ends[0], [b'x'], [file])
+    os.close(file)
+    print(how, flush=True)
+    time.sleep(LONG_S)
+
+
 def main():
     how, device = sys.argv[1:]
     held = threading.Event()
     if how == 'many':
         many(device)
+    if how == 'message':
+        message(how, os.open(device, os.O_RDONLY))
+    if how == 'memory':
+        message(how, os.memfd_create('memory'))
     if how == 'chain':
         chain(device)
         return

@@ -2,6 +2,7 @@
 /* fuzz_steps.c - which steps run, and which processes and CPUs are a job's */
 
 #include "spank/pollux/cgroups.c"
+#include "spank/pollux/flight.h"
 #include "spank/pollux/holders.h"
 #include "spank/pollux/late.h"
 #include "spank/pollux/motion.h"
@@ -35,6 +36,7 @@ int fuzz_steps(const uint8_t *data, size_t size)
 		MUST(is_same(&cpus, &again));
 	}
 	(void) plx_motion_start(text, &start);
+	(void) plx_flight_counts(text);
 	(void) plx_late_names_component(text);
 	path = path_in(text, size % 2 ? "devices" : NULL);
 	if (path)

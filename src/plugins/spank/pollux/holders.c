@@ -20,6 +20,7 @@
 
 #include "spank/pollux/thread_files.h"
 #include "spank/pollux/cgroups.h"
+#include "spank/pollux/flight.h"
 #include "spank/pollux/frozen.h"
 #include "spank/pollux/holders.h"
 #include "spank/pollux/motion.h"
@@ -28,6 +29,9 @@
 #define PAUSE_MS   100	      /* between two, or as long as one took */
 #define TRY_MS	   3000	      /* the job is frozen no longer, at first */
 #define TRY_MOST   12000      /* ... and at last */
+#define UNSURE_MS  10000      /* of files in messages, until it is held */
+#define FLIGHT_MS  1000	      /* for those in one socket */
+#define NESTED	   4	      /* sockets in messages, in one another */
 #define LOOKS	   5	      /* one try, where not all is frozen */
 #define DEPTH	   32	      /* groups in groups */
 #define DEVICES	   4096	      /* looked at in all */
@@ -173,6 +177,8 @@ struct effort {
 	int64_t until; /* in ms of the monotonic clock */
 	long looked;   /* entries of folders in /proc */
 	bool failed;   /* something could not be looked at */
+	bool unsure;   /* files in a message that nobody can look at */
+	int nested;    /* sockets in messages, while one is looked at */
 };
 
 static int64_t now_ms(void)
@@ -204,6 +210,40 @@ static bool is_scarce(int number)
  * server of a network's file system is not waited for.
  */
 static bool each_device(const char *pid, const char *folder,
+			act_on_device_t *act, void *to, struct effort *effort);
+
+static int time_left(const struct effort *effort, int most)
+{
+	int64_t left = effort->until - now_ms();
+
+	return left < 0 ? 0 : left < most ? (int) left : most;
+}
+
+/* The same for what waits in a socket, in nobody's table. */
+static bool each_in_flight(const char *pid, const char *number,
+			   act_on_device_t *act, void *to,
+			   struct effort *effort)
+{
+	struct plx_flight flight;
+	int waits = plx_flight_waits(pid, number);
+	bool stop = false;
+
+	effort->failed |= waits < 0;
+	effort->unsure |= waits > 0 && effort->nested == NESTED;
+	if (waits <= 0 || effort->nested == NESTED)
+		return false;
+	plx_flight_begin(&flight, pid, number, time_left(effort, FLIGHT_MS));
+	effort->nested++;
+	if (flight.pid[0])
+		stop = each_device(flight.pid, "fd", act, to, effort);
+	effort->nested--;
+	effort->failed |= flight.child < 0;
+	effort->unsure |= !flight.whole;
+	plx_flight_end(&flight);
+	return stop;
+}
+
+static bool each_device(const char *pid, const char *folder,
 			act_on_device_t *act, void *to, struct effort *effort)
 {
 	char name[64];
@@ -218,8 +258,12 @@ static bool each_device(const char *pid, const char *folder,
 		struct statx info;
 
 		if (statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC,
-			  STATX_TYPE, &info) == 0 &&
-		    S_ISCHR(info.stx_mode))
+			  STATX_TYPE, &info) < 0)
+			continue;
+		if (S_ISSOCK(info.stx_mode))
+			stop = each_in_flight(pid, entry->d_name, act, to,
+					      effort);
+		else if (S_ISCHR(info.stx_mode))
 			stop = act(to,
 				   makedev(info.stx_rdev_major,
 					   info.stx_rdev_minor),
@@ -416,6 +460,8 @@ struct sweep {
 	struct effort effort;
 	const struct plx_frozen *frozen;
 	struct plx_motion *motion; /* who is not frozen; NULL: not asked */
+	bool unsure;	/* files in messages could not be looked at */
+	bool impatient; /* whose these are is a holder */
 	int killed;
 };
 
@@ -429,11 +475,9 @@ static void note_end(struct sweep *sweep)
 		sweep->motion->missed = true;
 }
 
-/* slurmstepd is never frozen, and hands on nothing. */
 static bool may_move(const struct sweep *sweep, const char *pid)
 {
-	return sweep->motion && !plx_frozen_has(sweep->frozen, pid) &&
-	       !plx_is_stepd(pid);
+	return sweep->motion && !plx_frozen_has(sweep->frozen, pid);
 }
 
 /*
@@ -479,7 +523,11 @@ static void each_thread(const char *pid, uint32_t step, act_t *act,
 		close(process);
 }
 
-/* Of one group: but for this process, which has the devices as files. */
+/*
+ * Of one group: but for this process, which has the devices as files, and for
+ * any slurmstepd: it is never frozen, hands on nothing, and may be a child that
+ * peeks at messages.
+ */
 static void each_process(int folder, uint32_t step, act_t *act,
 			 struct sweep *sweep)
 {
@@ -496,7 +544,8 @@ static void each_process(int folder, uint32_t step, act_t *act,
 	while (file && may_look(&sweep->effort) &&
 	       getline(&line, &size, file) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		if (isdigit((unsigned char) line[0]) && atoi(line) != getpid())
+		if (isdigit((unsigned char) line[0]) &&
+		    atoi(line) != getpid() && !plx_is_stepd(line))
 			each_thread(line, step, act, sweep);
 	}
 	if (file && ferror(file) && errno != ENODEV)
@@ -571,6 +620,18 @@ static bool end_process(const char *tid, int process)
 			    : kill((pid_t) atoi(tid), SIGKILL) == 0;
 }
 
+/* Of the job's devices, or what nobody can look at, for too long. */
+static bool is_holder(struct sweep *sweep, const char *tid)
+{
+	struct effort *effort = &sweep->effort;
+
+	if (!sweep->has_denied && !sweep->impatient)
+		return false;
+	effort->unsure = false;
+	return each_held(tid, is_denied, &sweep->devices, effort) ||
+	       (sweep->impatient && effort->unsure);
+}
+
 static void end_holder(struct sweep *sweep, const char *tid, uint32_t step,
 		       int process)
 {
@@ -578,9 +639,7 @@ static void end_holder(struct sweep *sweep, const char *tid, uint32_t step,
 		step != NOT_STEP && !plx_known_steps_has(sweep->known, step);
 	struct status status;
 
-	if (!ended &&
-	    (!sweep->has_denied ||
-	     !each_held(tid, is_denied, &sweep->devices, &sweep->effort)))
+	if (!ended && !is_holder(sweep, tid))
 		return;
 	status = status_of(tid);
 	/* What has ended and nobody has asked for holds nothing. */
@@ -604,12 +663,15 @@ static int look(const struct group *group, struct sweep *sweep,
 		rc = -1;
 	for (int i = 0; rc == 0 && i < devices->count; i++)
 		sweep->has_denied |= devices->all[i].denied;
+	sweep->unsure = sweep->effort.unsure;
 	/* The next look tells whether they were others by now. */
 	sweep->motion = NULL;
 	if (rc == 0)
 		rc = each_of_job(group, end_holder, sweep, err);
 	if (rc == 0 && sweep->effort.failed)
 		rc = plx_fail(err, "no memory, files or time to look with");
+	if (rc == 0 && sweep->unsure && sweep->killed == 0)
+		rc = plx_fail(err, "cannot look at files in its messages");
 	forget_devices(devices);
 	return rc < 0 ? rc : sweep->killed;
 }
@@ -633,6 +695,7 @@ static int look_frozen(const struct group *group, struct sweep *start,
 		sweep.motion = &motion;
 		killed = look(group, &sweep, err);
 		last->entries = sweep.effort.looked;
+		last->unsure = sweep.unsure;
 		sure = !plx_frozen_is_broken(sweep.frozen) &&
 		       (plx_motion_nobody(&motion) ||
 			(i > 0 && plx_motion_none(&before, &motion)));
@@ -646,19 +709,18 @@ static int look_frozen(const struct group *group, struct sweep *start,
 }
 
 static int look_for(int limit_ms, const struct group *group,
-		    const struct plx_known_steps *known, struct plx_look *last,
+		    struct sweep *start, struct plx_look *last,
 		    struct plx_error *err)
 {
 	struct plx_frozen frozen;
 	int64_t begun = now_ms();
-	struct sweep sweep = { .known = known,
-			       .frozen = &frozen,
-			       .effort.until = begun + limit_ms };
 	int killed = 0;
 
+	start->frozen = &frozen;
+	start->effort.until = begun + limit_ms;
 	plx_frozen_begin(&frozen, group->freezer, group->prefix, group->is_v1,
 			 limit_ms);
-	killed = look_frozen(group, &sweep, last, err);
+	killed = look_frozen(group, start, last, err);
 	plx_frozen_end(&frozen);
 	last->frozen_ms = now_ms() - begun;
 	return killed;
@@ -675,7 +737,9 @@ int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 		    struct plx_look *last, struct plx_error *err)
 {
 	struct group *group = calloc(1, sizeof(*group));
+	struct sweep start = { .known = known };
 	int64_t end = now_ms() + TRIES_MS;
+	int64_t sure_at = now_ms();
 	int limit_ms = TRY_MS;
 	int killed = 0;
 	int rc = -1;
@@ -689,7 +753,7 @@ int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 	while (rc == 0 && now_ms() < end) {
 		int left_ms = (int) (end - now_ms());
 		int now = look_for(limit_ms < left_ms ? limit_ms : left_ms,
-				   group, known, last, err);
+				   group, &start, last, err);
 
 		if (now == 0) {
 			free(group);
@@ -700,6 +764,9 @@ int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 		else if (limit_ms < TRY_MOST)
 			limit_ms *= 2;
 		killed = now > killed ? now : killed;
+		if (!last->unsure)
+			sure_at = now_ms();
+		start.impatient = now_ms() - sure_at >= UNSURE_MS;
 		pause_ms(last->frozen_ms > PAUSE_MS ? last->frozen_ms
 						    : PAUSE_MS);
 	}

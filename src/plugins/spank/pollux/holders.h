@@ -4,13 +4,13 @@
  *
  * A control group decides who may open a device; who has it open already
  * keeps it. So once the groups of a job on this node are narrower than before,
- * its processes are looked at: one that holds, as an open file or mapped, a
- * device that the job could not open any more is killed; and so is one of a
- * step that slurmctld takes for ended. The kernel is asked what the job may
- * open, by a process in the job's group that tries to open the same once more,
- * so any release of Slurm and both versions of control groups are understood.
- * The job's tasks are frozen meanwhile, where they can be (frozen.h): who hands
- * a device on could hide it else.
+ * its processes are looked at: one that holds, as an open file, mapped, or in
+ * a message (flight.h), a device that the job could not open any more is
+ * killed; and so is one of a step that slurmctld takes for ended. The kernel is
+ * asked what the job may open, by a process in the job's group that tries to
+ * open the same once more, so any release of Slurm and both versions of control
+ * groups are understood. The job's tasks are frozen meanwhile, where they can
+ * be (frozen.h): who hands a device on could hide it else.
  *
  * Needs root. Not for threads; it forks.
  */
@@ -48,6 +48,7 @@ bool plx_is_stepd(const char *pid);
 struct plx_look {
 	int64_t frozen_ms; /* the job's tasks did nothing for so long */
 	long entries;	   /* of folders in /proc: threads and open files */
+	bool unsure;	   /* files in messages could not be looked at */
 };
 
 /*
@@ -56,7 +57,8 @@ struct plx_look {
  * taken for ended. Tries for 40 s while one does not die, or a look fails:
  * whoever tries next, when slurmctld asks again, is then alone. A look that
  * was too short is given twice the time next, 3 to 12 s, and the job as long
- * a pause as it was frozen.
+ * a pause as it was frozen. Messages that cannot be looked at for 10 s in a
+ * row are taken for a device.
  */
 int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 		    struct plx_look *last, struct plx_error *err);
