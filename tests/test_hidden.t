@@ -9,7 +9,7 @@ why=$(no_devices)
 need_readers
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_unconfirmed=60
-plan 15
+plan 16
 
 # How long a job is frozen is no news for a site.
 sed -i 's/^SlurmdDebug=.*/SlurmdDebug=verbose/' "$SB/etc/slurm.conf"
@@ -65,9 +65,9 @@ mkdir "$WORK/crowd"
 for ((i = 0; i < 300; i++)); do
 	mknod -m 666 "$WORK/crowd/$i" c 240 "$i"
 done
-attack dead own many message memory
-wait_until '[ "$(grep -cE "^(dead|own|many|message|memory)$" \
-	"$WORK/hide.out")" = 5 ]' 60
+attack dead own many message memory ring
+wait_until '[ "$(grep -cE "^(dead|own|many|message|memory|ring.*)$" \
+	"$WORK/hide.out")" = 6 ]' 60
 more=$(rigid -w "$home")
 ok "a job of another user gets GPUs that a job hides" wait_until \
 	"is_state $more RUNNING" 90
@@ -76,6 +76,9 @@ ok "and what held one as its own thread's file" fails lives own
 ok "nor is one hidden behind many other devices" fails lives many
 ok "nor in a message that nobody has received" fails lives message
 ok "other files may wait in one" lives memory
+ok "io_uring keeps none for later" fails grep "ring has it back" \
+	"$WORK/hide.out"
+grep ring "$WORK/hide.out" | sed 's/^/# /'
 sb scancel "$job" "$two" "$more"
 wait_until cluster_is_idle 60
 

@@ -373,7 +373,8 @@ write_configuration() {
 	[ "$switches" = 0 ] || write_topology_conf >"$dir/etc/topology.conf"
 	# The default tree fence crashes or hangs one start of 16 ranks in six.
 	echo "PMIxCollFence=ring" >"$dir/etc/mpi.conf"
-	spank=$(find_plugin spank_pollux) && spank="required $spank"
+	spank=$(find_plugin spank_pollux) &&
+		spank="required $spank no_io_uring_files"
 	printf '%s\n' "# Written by pollux-sandbox." ${spank:+"$spank"} \
 		>"$dir/etc/plugstack.conf"
 	if [ "$accounting" = 1 ]; then

@@ -22,6 +22,7 @@
 #include "spank/pollux/cpusets.h"
 #include "spank/pollux/holders.h"
 #include "spank/pollux/late.h"
+#include "spank/pollux/rings.h"
 #include "wire/env.h"
 
 SPANK_PLUGIN(pollux, 1)
@@ -426,6 +427,49 @@ int slurm_spank_exit(spank_t spank, int ac, char **av)
 		return ESPANK_SUCCESS;
 	slurm_error("pollux: %s, see above: the job keeps its GPUs", undone);
 	sleep(REFUSAL_S);
+	return ESPANK_SUCCESS;
+}
+
+/* Has plugstack.conf this word for us? */
+static bool is_told(int ac, char **av, const char *word)
+{
+	for (int i = 0; i < ac; i++) {
+		if (!strcmp(av[i], word))
+			return true;
+	}
+	return false;
+}
+
+static int open_group(spank_t spank)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+	uint32_t job = 0;
+	uid_t uid = 0;
+
+	if (!node || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+		return -1;
+	return plx_cgroup_open_devices(node, uid, job);
+}
+
+/*
+ * In the process that becomes a task, as root, where the site wants it and
+ * Slurm keeps a job from devices that it does not have. Which jobs give up some
+ * is not known here but by what a user passes on: so it is the same for all.
+ */
+int slurm_spank_task_init_privileged(spank_t spank, int ac, char **av)
+{
+	struct plx_error err = { .text = "" };
+	int group = -1;
+
+	if (is_told(ac, av, "no_io_uring_files"))
+		group = open_group(spank);
+	if (group < 0)
+		return ESPANK_SUCCESS;
+	close(group);
+	if (plx_rings_without_files(&err) < 0)
+		slurm_error("pollux: a task may keep GPUs in io_uring: %s",
+			    err.text);
 	return ESPANK_SUCCESS;
 }
 
