@@ -185,7 +185,6 @@ struct plx_search {
 	int queue_count;
 	int *strayed; /* jobs that may not sit as in the best plan */
 	int strayed_count;
-	int parked;		 /* jobs without a GPU */
 	bool stopped;		 /* somebody asked to */
 	double *consumable_left; /* [node * kinds + kind] */
 	double *consumable_open; /* that no fixed job takes */

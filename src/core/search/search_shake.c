@@ -40,7 +40,7 @@
 /* Those without a GPU are nobody's neighbours. */
 static void push_parked(struct plx_search *search)
 {
-	for (int j = 0; search->parked > 0 && j < search->job_count; j++) {
+	for (int j = 0; j < search->job_count; j++) {
 		if (search->jobs[j].at.count == 0)
 			plx_queue_push(search, &search->jobs[j]);
 	}
@@ -115,14 +115,15 @@ static void kick(struct plx_search *search, int tries)
 	search->shake = false;
 }
 
-/* Before anybody grows, all get what little they need. */
+/*
+ * Before anybody grows, all get what little they need. One that is fixed has
+ * no candidates, if it has no GPU.
+ */
 static void placement_parked(struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_search_job *e = &search->jobs[j];
-
-		if (!e->fixed && e->at.count == 0)
-			plx_search_squeeze(search, e);
+		if (search->jobs[j].at.count == 0)
+			plx_search_squeeze(search, &search->jobs[j]);
 	}
 }
 
@@ -135,13 +136,13 @@ static double total(const struct plx_search *search)
 	return sum;
 }
 
-/* What a share of the fitness is in the sum of utilities. */
+/* What a share of the fitness is in the sum, which has the sign of p. */
 static double share_of_sum(const struct plx_search *search, double sum)
 {
 	double weights = 0;
 
 	if (fabs(search->fairness) >= PLX_FAIRNESS_TINY)
-		return fabs(search->fairness * sum);
+		return search->fairness * sum;
 	for (int j = 0; j < search->job_count; j++)
 		weights += plx_job_weight(search, &search->jobs[j]);
 	return weights;
@@ -231,13 +232,20 @@ static void shake(struct plx_search *search)
 	search->poorest = false;
 }
 
+/* Those still without a GPU take one from whoever loses least. */
+static void admit(struct plx_search *search)
+{
+	push_parked(search);
+	plx_search_descend(search);
+}
+
 /* Does somebody who is to have GPUs sit nowhere? */
 static bool any_missed(const struct plx_search *search)
 {
-	for (int j = 0; search->parked > 0 && j < search->job_count; j++) {
+	for (int j = 0; j < search->job_count; j++) {
 		const struct plx_search_job *e = &search->jobs[j];
 
-		if (e->want > 0 && !e->fixed && e->at.count == 0)
+		if (e->want > 0 && e->at.count == 0)
 			return true;
 	}
 	return false;
@@ -256,11 +264,8 @@ static void pack(struct plx_search *search, bool slots)
 	     i++)
 		packed = plx_search_pack(search);
 	stray_all(search);
-	if (packed && any_missed(search)) {
-		push_parked(search);
-		plx_search_descend(search);
-		plx_queue_clear(search);
-	}
+	if (packed && any_missed(search))
+		admit(search);
 	if (packed && gain_over_best(search) > 0)
 		keep_best(search);
 	else
@@ -282,15 +287,6 @@ static void shake_budget(struct plx_search *search, bool slots)
 			BUDGET_BASE + fmin(BUDGET_JOB * jobs, BUDGET_PAIRS) *
 					      fmin(fmax(far, square), VERY_FAR);
 	search->budget = search->work + (long) fmin(budget, BUDGET_FIRST);
-}
-
-/* Those still without a GPU take one from whoever loses least. */
-static void admit(struct plx_search *search)
-{
-	push_parked(search);
-	plx_search_descend(search);
-	plx_queue_clear(search);
-	keep_best(search);
 }
 
 /* More counts are known now. Without memory a list of candidates is shorter. */
@@ -359,8 +355,10 @@ void plx_search_improve(struct plx_search *search)
 	stray_all(search);
 	keep_best(search);
 	/* A large plan is not to be made anew for one who came. */
-	if (search->indexed)
+	if (search->indexed) {
 		admit(search);
+		keep_best(search);
+	}
 	if (gap(search) > CLOSE)
 		pack(search, false);
 	first = gap(search);

@@ -265,7 +265,6 @@ void plx_search_reset(struct plx_search *search)
 		search->jobs[j].touched = false;
 	}
 	search->touched_count = 0;
-	search->parked = search->job_count;
 	plx_consumables_reset(search);
 }
 
@@ -294,7 +293,6 @@ void plx_placement_take(struct plx_search *search, struct plx_search_job *e)
 		node_leave(node, (int) (e - search->jobs));
 	}
 	search->work += e->at.count;
-	search->parked += e->at.count > 0;
 	e->at.count = 0;
 	e->at.utility = e->utility_parked;
 }
@@ -318,7 +316,6 @@ void plx_placement_put(struct plx_search *search, struct plx_search_job *e,
 		node->jobs[node->job_count++] = (int) (e - search->jobs);
 	}
 	search->work += placement->count;
-	search->parked -= placement->count > 0;
 }
 
 void plx_placement_fix(struct plx_search *search, struct plx_search_job *e)
