@@ -245,6 +245,100 @@ static void nobody_is_left_out_that_others_may_grow(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* ---- one node, and so many GPUs that not all counts are looked at ---- */
+
+enum { ONE_NODE = 64 };
+
+static double worth(struct plx_problem *problem, int j, int gpus)
+{
+	return value_of(problem, j, &gpus);
+}
+
+/* More GPUs are never worth less to the job. */
+static bool grows(struct plx_problem *problem, int j)
+{
+	double last = 0;
+
+	for (int g = 1; g <= problem->gpus[0]; g++) {
+		double value = worth(problem, j, g);
+
+		if (value < last)
+			return false;
+		last = value;
+	}
+	return true;
+}
+
+static struct plx_problem *one_node(uint64_t *seed)
+{
+	static const double powers[] = { -3, -1, 0, 0.5, 1 };
+	struct plx_problem *problem = cluster(1, random_int(seed, 24, ONE_NODE),
+					      random_int(seed, 2, 6));
+
+	problem->fairness = powers[random_int(seed, 0, 4)];
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->min_gpus = random_int(seed, 1, 3);
+		job->max_gpus = random_int(seed, 17, ONE_NODE);
+		if (chance(seed, 50))
+			job->weight = spread(seed, 0.1, 10);
+		do
+			random_goodput(seed, &job->goodput, false);
+		while (!grows(problem, j));
+	}
+	return problem;
+}
+
+/* The best fitness: of all ways to share so many GPUs, job by job. */
+static double best_shares(struct plx_problem *problem)
+{
+	int gpus = problem->gpus[0];
+	double p = problem->fairness;
+	double best[ONE_NODE + 1] = { 0 };
+	double weights = 0;
+
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+		double next[ONE_NODE + 1];
+
+		weights += plx_weight(job);
+		for (int c = 0; c <= gpus; c++)
+			next[c] = -INFINITY;
+		for (int g = 0; g <= gpus; g++) {
+			double utility = plx_utility(p, worth(problem, j, g));
+
+			if (!row_allowed(problem, job, &g))
+				continue;
+			for (int c = g; c <= gpus; c++)
+				next[c] = fmax(next[c],
+					       best[c - g] + plx_weight(job) *
+								     utility);
+		}
+		memcpy(best, next, sizeof(best));
+	}
+	return p == 0 ? exp(best[gpus] / weights)
+		      : pow(fabs(best[gpus]) / weights, 1 / p);
+}
+
+static void a_large_node_is_shared_as_well_as_it_can_be(void **state)
+{
+	uint64_t seed = 77;
+
+	(void) state;
+	for (int i = 0; i < UNIT_CASES(1000); i++) {
+		struct plx_problem *problem = one_node(&seed);
+		struct plx_plan *plan = searched(problem);
+		double best = best_shares(problem);
+
+		if (fabs(plan->fitness - best) > 1e-4 * best ||
+		    plan->bound < best * (1 - 1e-9))
+			fail_msg("case %d: %g of %g, bound %g", i,
+				 plan->fitness, best, plan->bound);
+		done(problem, plan);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_plan_is_as_good_with_nodes_in_another_order),
 		cmocka_unit_test(from_nothing_a_plan_comes_close_to_its_bound),
 		cmocka_unit_test(nobody_is_left_out_that_others_may_grow),
+		cmocka_unit_test(a_large_node_is_shared_as_well_as_it_can_be),
 	};
 
 	return cmocka_run_group_tests_name("best plans", tests, NULL, NULL);

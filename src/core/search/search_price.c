@@ -395,6 +395,14 @@ static double least_truly(const struct plx_search *search)
 
 void plx_search_bound(struct plx_search *search)
 {
+	/* Of what was not asked for then, some is known to be worth less. */
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_search_job *e = &search->jobs[j];
+
+		if (buys(e))
+			e->surplus = fmin(e->surplus, surplus(e, search->price,
+							      e->now.utility));
+	}
 	search->priced = bound_sum(search, search->price, false);
 	search->bound = search->priced;
 	search->bound_truly = bound_sum(search, search->price, true);
