@@ -213,6 +213,26 @@ static void jobs_nearly_alike_have_speedups_of_their_own(void **state)
 	done(problem, plan);
 }
 
+/* Whoever was the first of them by number is the last one now. */
+static void renumber(struct plx_problem *problem)
+{
+	int jobs = problem->job_count;
+
+	for (int j = 0; j < jobs; j++)
+		problem->jobs[j].id = problem->jobs[j].id % (uint32_t) jobs + 1;
+}
+
+static int left_out(const struct plx_problem *problem)
+{
+	struct plx_plan *plan = searched(problem);
+	int count = 0;
+
+	for (int j = 0; j < problem->job_count; j++)
+		count += plan->choices[j].shape.gpus == 0;
+	plx_plan_destroy(plan);
+	return count;
+}
+
 /*
  * A random world in which all can have what they need, but one of them would
  * have nothing once others have grown.
@@ -231,18 +251,87 @@ static void nobody_is_left_out_that_others_may_grow(void **state)
 		problem = random_problem(&seed, &narrow);
 	}
 	assert_int_equal(8, problem->job_count);
+	for (int j = 0; j < 8; j++)
+		problem->jobs[j].id = (uint32_t) j + 1;
 	for (int first = 0; first < 8; first++) {
-		struct plx_job job = problem->jobs[0];
-		struct plx_plan *plan = searched(problem);
-
-		for (int j = 0; j < 8; j++)
-			assert_true(plan->choices[j].shape.gpus > 0);
-		plx_plan_destroy(plan);
-		/* Whoever is the first of them. */
-		memmove(problem->jobs, problem->jobs + 1, 7 * sizeof(job));
-		problem->jobs[7] = job;
+		assert_int_equal(0, left_out(problem));
+		renumber(problem);
 	}
 	plx_problem_destroy(problem);
+}
+
+enum { ROOMY_GPUS = 4 };
+
+/* It may be on that node; of others on all, or on every fifth. */
+static void restrict_job(uint64_t *seed, struct plx_problem *problem, int j,
+			 int node)
+{
+	if (chance(seed, 60))
+		return;
+	assert_int_equal(0, plx_problem_restrict(problem, j, NULL));
+	for (int n = 0; n < problem->node_count; n++)
+		problem->jobs[j].allowed[n] = n == node || chance(seed, 20);
+}
+
+/*
+ * Nearly all GPUs of a few nodes are needed for what jobs need at least, and
+ * each job has room for that on a node of its own choice.
+ */
+static struct plx_problem *roomy_problem(uint64_t *seed)
+{
+	struct plx_problem *problem;
+	int nodes = random_int(seed, 3, 12);
+	int needed = nodes * ROOMY_GPUS * random_int(seed, 80, 100) / 100;
+	int least[12 * ROOMY_GPUS];
+	int node[12 * ROOMY_GPUS];
+	int used[12] = { 0 };
+	int jobs = 0;
+
+	while (needed > 0) {
+		int n = random_int(seed, 0, nodes - 1);
+		int gpus =
+			chance(seed, 60) ? 1 : random_int(seed, 1, ROOMY_GPUS);
+
+		if (gpus > needed || used[n] + gpus > ROOMY_GPUS)
+			continue;
+		used[n] += gpus;
+		needed -= gpus;
+		least[jobs] = gpus;
+		node[jobs++] = n;
+	}
+	problem = cluster(nodes, ROOMY_GPUS, jobs);
+	problem->fairness = chance(seed, 50) ? -1 : 0;
+	for (int j = 0; j < jobs; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->min_gpus = least[j];
+		job->max_gpus = random_int(seed, least[j], 12);
+		random_goodput(seed, &job->goodput, false);
+		job->goodput.limits.min_per_gpu = 1;
+		restrict_job(seed, problem, j, node[j]);
+	}
+	return problem;
+}
+
+static void who_has_room_is_hardly_ever_left_out(void **state)
+{
+	uint64_t seed = 1;
+	int count = 0;
+
+	(void) state;
+	for (int i = 0; i < UNIT_CASES(6000); i++) {
+		struct plx_problem *problem = roomy_problem(&seed);
+
+		/* A world in which it may depend on who is the first. */
+		for (int j = 0; i == 2993 && j < problem->job_count; j++) {
+			assert_int_equal(0, left_out(problem));
+			renumber(problem);
+		}
+		count += left_out(problem);
+		plx_problem_destroy(problem);
+	}
+	if (count > UNIT_CASES(6000) / 1000)
+		fail_msg("%d jobs", count);
 }
 
 /* ---- one node, and so many GPUs that not all counts are looked at ---- */
@@ -339,6 +428,94 @@ static void a_large_node_is_shared_as_well_as_it_can_be(void **state)
 	}
 }
 
+/* ---- when the search ends ---- */
+
+static bool count_asks(void *asks)
+{
+	++*(int *) asks;
+	return false;
+}
+
+/* It is asked before each shake, and by few jobs hardly ever besides. */
+static struct plx_plan *searched_for(struct plx_problem *problem, int *asks)
+{
+	*asks = 0;
+	problem->stop = count_asks;
+	problem->stop_context = asks;
+	return searched(problem);
+}
+
+/* A mean with weights does not depend on the unit of these. */
+static void a_plan_is_the_same_with_all_weights_times_a_thousand(void **state)
+{
+	static const struct random_spec spec = {
+		.nodes = 5, .jobs = 8, .gpus = 4, .rich = true
+	};
+	uint64_t seed = 5;
+	int shaken = 0;
+
+	(void) state;
+	for (int i = 0; i < UNIT_CASES(600); i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		int asks, again;
+		struct plx_plan *plan = searched_for(problem, &asks);
+		struct plx_plan *other;
+
+		/* So that the products are exact. */
+		for (int j = 0; j < problem->job_count; j++)
+			problem->jobs[j].weight =
+				1024 * plx_weight(&problem->jobs[j]);
+		other = searched_for(problem, &again);
+		shaken += asks > 100;
+		assert_int_equal(asks, again);
+		for (int j = 0; j < problem->job_count; j++)
+			assert_true(same_row(problem, plan->choices[j].gpus,
+					     other->choices[j].gpus));
+		plx_plan_destroy(other);
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	assert_true(shaken > UNIT_CASES(50));
+}
+
+/* Nobody looks for the last ten thousandth of the fitness. */
+static void a_plan_is_shaken_unless_it_is_close_to_its_bound(void **state)
+{
+	static const struct random_spec spec = {
+		.nodes = 5, .jobs = 8, .gpus = 4, .calm = true
+	};
+	uint64_t seed = 6;
+	int near = 0;
+	int near_late = 0; /* after some shakes */
+	int far = 0;
+
+	(void) state;
+	for (int i = 0; i < UNIT_CASES(3000); i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		struct plx_plan *plan;
+		double gap;
+		int asks;
+
+		if (isinf(problem->fairness))
+			problem->fairness = -3;
+		problem->hysteresis = 0;
+		plan = searched_for(problem, &asks);
+		gap = 1 - plan->fitness / plan->bound;
+		if (gap > 1.1e-4) {
+			far++;
+			assert_true(asks > 100);
+		} else if (gap < 0.9e-4) {
+			near++;
+			near_late += asks > 20;
+		}
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	assert_true(far > UNIT_CASES(400) && near > UNIT_CASES(400));
+	if (near_late * 100 > near)
+		fail_msg("%d of %d are shaken", near_late, near);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,7 +525,12 @@ int main(void)
 		cmocka_unit_test(a_plan_is_as_good_with_nodes_in_another_order),
 		cmocka_unit_test(from_nothing_a_plan_comes_close_to_its_bound),
 		cmocka_unit_test(nobody_is_left_out_that_others_may_grow),
+		cmocka_unit_test(who_has_room_is_hardly_ever_left_out),
 		cmocka_unit_test(a_large_node_is_shared_as_well_as_it_can_be),
+		cmocka_unit_test(
+			a_plan_is_the_same_with_all_weights_times_a_thousand),
+		cmocka_unit_test(
+			a_plan_is_shaken_unless_it_is_close_to_its_bound),
 	};
 
 	return cmocka_run_group_tests_name("best plans", tests, NULL, NULL);

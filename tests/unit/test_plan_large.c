@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "core/problem/objective.h"
 #include "core/search/plan.h"
 #include "core/search/search.h"
 #include "plan_world.h"
@@ -352,9 +353,127 @@ static void with_those_first_who_regret_most_plans_are_near_their_bound(
 	assert_true(gaps / 40 < 0.0035);
 }
 
+static bool stop_now(void *unused)
+{
+	(void) unused;
+	return true;
+}
+
+/*
+ * To each of these the eighth GPU of its node is worth next to nothing. The
+ * newcomer weighs so little that no plan seems better than the one in which it
+ * has nothing, and the search is asked to stop at once.
+ */
+static void whoever_comes_to_a_large_plan_is_let_in_at_once(void **state)
+{
+	(void) state;
+	for (int last = 0; last < 2; last++) {
+		struct plx_problem *problem = cluster(NODES, GPUS, NODES + 1);
+		int newcomer = last ? NODES : 0;
+		struct plx_plan *plan;
+
+		problem->stop = stop_now;
+		problem->hysteresis = 0;
+		for (int n = 0; n < NODES; n++) {
+			struct plx_job *job = &problem->jobs[n + !last];
+
+			job->goodput.model.alpha_c = 1;
+			job->goodput.model.beta_c = 1e-4;
+			job->goodput.limits.max_batch =
+				job->goodput.limits.base_batch;
+			job->max_gpus = GPUS;
+			job->restart_s = 0;
+			job->now[n] = GPUS;
+		}
+		problem->jobs[newcomer].weight = 4e-6;
+		problem->fairness = -1;
+		plan = searched(problem);
+		assert_true(plan->choices[newcomer].shape.gpus > 0);
+		done(problem, plan);
+	}
+}
+
+/* Of all GPUs of the node, those that are with others than job j. */
+static int taken_by_others(const struct plx_problem *problem,
+			   const struct plx_plan *plan, int j, int n)
+{
+	int taken = -plan->choices[j].gpus[n];
+
+	for (int k = 0; k < problem->job_count; k++)
+		taken += plan->choices[k].gpus[n];
+	return taken;
+}
+
+/* Its value in the mean on a row. */
+static double value_on(const struct plx_problem *problem, int j, const int *row)
+{
+	const struct plx_job *job = &problem->jobs[j];
+	struct plx_yardstick fair = plx_fair_share(problem, job);
+
+	return PLX_SPEEDUP_FLOOR +
+	       plx_job_value(job, &fair, shape_of(problem, row),
+			     !same_row(problem, row, job->now));
+}
+
+/* How many times better job j would do on one node, taking from nobody. */
+static double could_gain(const struct plx_problem *problem,
+			 const struct plx_plan *plan, int j)
+{
+	const int *has = plan->choices[j].gpus;
+	double best = value_on(problem, j, has);
+
+	for (int n = 0; n < problem->node_count; n++) {
+		int residual =
+			problem->gpus[n] - taken_by_others(problem, plan, j, n);
+		int row[NODES] = { 0 };
+
+		for (row[n] = 1; row[n] <= residual; row[n]++) {
+			if (row_allowed(problem, &problem->jobs[j], row))
+				best = fmax(best, value_on(problem, j, row));
+		}
+	}
+	return best / value_on(problem, j, has);
+}
+
+/* What counts may be worth that were not asked for is not known. */
+static void hardly_a_job_would_do_better_with_what_is_free(void **state)
+{
+	static const double powers[] = { -1, 0, 1 };
+	const struct random_spec spec = {
+		.nodes = NODES, .jobs = JOBS, .gpus = GPUS, .calm = true
+	};
+	uint64_t seed = 9;
+	int jobs = 0;
+	int count = 0;
+
+	(void) state;
+	for (int i = 0; i < UNIT_CASES(240); i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		struct plx_plan *plan;
+
+		problem->fairness = powers[i % 3];
+		problem->hysteresis = 0;
+		plan = searched(problem);
+		for (int j = 0; j < problem->job_count; j++) {
+			double gain = could_gain(problem, plan, j);
+
+			jobs++;
+			count += gain > 1.01;
+		}
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	if (count * 500 > jobs)
+		fail_msg("%d of %d jobs", count, jobs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			whoever_comes_to_a_large_plan_is_let_in_at_once),
+		cmocka_unit_test(
+			hardly_a_job_would_do_better_with_what_is_free),
 		cmocka_unit_test(
 			with_those_first_who_regret_most_plans_are_near_their_bound),
 		cmocka_unit_test(no_move_that_gains_enough_is_given_up),
