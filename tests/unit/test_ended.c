@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/slurmds.h"
 #include "sched/pollux/snapshot/steps.h"
