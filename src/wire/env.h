@@ -25,6 +25,12 @@
  * not.
  */
 #define PLX_ENV_CONSTRAIN "POLLUX_CONSTRAIN"
+/*
+ * Of the same step: for how many seconds a credential is good, and the node
+ * where the job's control group stays for its whole run, "120 n1"; "-": there
+ * is none.
+ */
+#define PLX_ENV_NOTE "POLLUX_NOTE"
 /* Numbers of these steps: far from those that Slurm counts up to. */
 #define PLX_CONSTRAIN_FIRST 0x40000000u
 #define PLX_CONSTRAIN_COUNT 0x3fffffffu

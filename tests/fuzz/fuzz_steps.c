@@ -14,6 +14,7 @@
 int fuzz_steps(const uint8_t *data, size_t size)
 {
 	struct plx_known_steps known;
+	struct plx_late_note note = { .next = 0 };
 	char text[TEXT_MAX];
 	char where[PATH_MAX];
 	char printed[PLX_CPUS_TEXT];
@@ -38,6 +39,8 @@ int fuzz_steps(const uint8_t *data, size_t size)
 	(void) plx_motion_start(text, &start);
 	(void) plx_flight_counts(text);
 	(void) plx_late_names_component(text);
+	if (plx_late_parse(text, "n1", &note) == 0)
+		MUST(note.good_s >= 0);
 	path = path_in(text, size % 2 ? "devices" : NULL);
 	if (path)
 		(void) plx_step_of_path(path, "/slurm/uid_0/job_5", &step);

@@ -25,6 +25,9 @@ static char notes[128];
 static char job_folder[128];
 static int job;
 
+#define NODE "n1"
+#define JOB  5
+
 static int open_job(void)
 {
 	assert_int_equal(mkdir(job_folder, 0700), 0);
@@ -53,23 +56,50 @@ static int remove_folders(void **state)
 	return system(command);
 }
 
-static void note(uint32_t next)
+static struct plx_late_job here(int group)
 {
+	return (struct plx_late_job){ .id = JOB, .node = NODE, .group = group };
+}
+
+static void note_in(int group, const char *terms, uint32_t next)
+{
+	struct plx_late_job it = here(group);
+	struct plx_late_note note = { .next = next };
 	struct plx_error err;
 
-	assert_int_equal(plx_late_note(notes, job, next, &err), 0);
+	assert_int_equal(plx_late_parse(terms, NODE, &note), 0);
+	assert_int_equal(plx_late_note(notes, &it, &note, &err), 0);
+}
+
+static void note(uint32_t next)
+{
+	note_in(job, "120 " NODE, next);
+}
+
+static bool is_late_in(int group, uint32_t step)
+{
+	struct plx_late_job it = here(group);
+
+	return plx_late_is(notes, &it, step, false);
 }
 
 static bool is_late(uint32_t step)
 {
-	return plx_late_is(notes, job, step, false);
+	return is_late_in(job, step);
+}
+
+static bool is_component_late(uint32_t step)
+{
+	struct plx_late_job it = here(job);
+
+	return plx_late_is(notes, &it, step, true);
 }
 
 static void without_a_note_nothing_is_late(void **state)
 {
 	(void) state;
 	assert_false(is_late(0));
-	assert_false(plx_late_is(notes, job, 7, true));
+	assert_false(is_component_late(7));
 }
 
 static void steps_from_before_the_note_are_late(void **state)
@@ -100,8 +130,8 @@ static void of_slurms_own_steps_those_of_slurmctld_come_again(void **state)
 	/* Of the next run, in a group that was not removed. */
 	assert_false(is_late(SCRIPT));
 	assert_true(is_late(INTERACTIVE));
-	assert_true(plx_late_is(notes, job, EXTERNAL, true));
-	assert_true(plx_late_is(notes, job, SCRIPT, true));
+	assert_true(is_component_late(EXTERNAL));
+	assert_true(is_component_late(SCRIPT));
 	/* Who took the number himself has a larger next one. */
 	note(EXTERNAL + 1);
 	assert_true(is_late(EXTERNAL));
@@ -112,10 +142,10 @@ static void components_are_not_counted(void **state)
 	(void) state;
 	/* Nor is a first step that is said to be of one. */
 	note(0);
-	assert_true(plx_late_is(notes, job, 0, true));
+	assert_true(is_component_late(0));
 	assert_false(is_late(0));
 	note(7);
-	assert_true(plx_late_is(notes, job, 39000, true));
+	assert_true(is_component_late(39000));
 	assert_false(is_late(39000));
 }
 
@@ -170,6 +200,87 @@ static void the_next_run_of_a_job_begins_anew(void **state)
 	close(last);
 }
 
+static void where_no_group_stays_the_number_of_the_job_is_noted(void **state)
+{
+	(void) state;
+	/* There is none, or it is gone when the step that noted has ended. */
+	note_in(-1, "120 " NODE, 7);
+	assert_true(is_late_in(-1, 6));
+	assert_true(is_late(6));
+	assert_false(is_late(7));
+	note_in(job, "120 n2", 8);
+	assert_true(is_late_in(-1, 7));
+	note_in(job, "120 -", 9);
+	assert_true(is_late_in(-1, 8));
+}
+
+static void where_one_stays_it_is_not(void **state)
+{
+	(void) state;
+	note_in(job, "120 " NODE, 7);
+	note_in(job, NULL, 7);
+	assert_true(is_late(6));
+	assert_false(is_late_in(-1, 6));
+}
+
+static void another_job_or_node_is_not_meant(void **state)
+{
+	struct plx_late_job it = here(-1);
+
+	(void) state;
+	note_in(-1, "120 -", 7);
+	it.id++;
+	assert_false(plx_late_is(notes, &it, 6, false));
+	it = here(-1);
+	it.node = "n11";
+	assert_false(plx_late_is(notes, &it, 6, false));
+}
+
+static void write_note(const char *name, const char *text)
+{
+	char path[192];
+	FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "%s/%s", notes, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void notes_count_as_long_as_credentials(void **state)
+{
+	char text[64];
+	long long now = time(NULL);
+
+	(void) state;
+	note_in(-1, "120 -", 3);
+	snprintf(text, sizeof(text), "7 %lld\n", now);
+	write_note("job_5.n1", text);
+	assert_false(is_late(6));
+	/* Nor does a new one take its number over. */
+	note_in(-1, "120 -", 3);
+	assert_false(is_late(6));
+	assert_true(is_late(2));
+	snprintf(text, sizeof(text), "7 %lld\n", now + 60);
+	write_note("job_5.n1", text);
+	assert_true(is_late(6));
+	/* As before there was an end. */
+	write_note("job_5.n1", "7\n");
+	assert_true(is_late(6));
+}
+
+static void nonsense_is_no_note(void **state)
+{
+	const char *const wrong[] = { "",      "n1",	"120",		"120n1",
+				      "-1 n1", " 1 n1", "9999999999 n1" };
+	struct plx_late_note note;
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(plx_late_parse(wrong[i], NODE, &note), -1);
+}
+
 static void notes_of_an_hour_ago_go(void **state)
 {
 	const struct utimbuf old = { time(NULL) - OLD_S, time(NULL) - OLD_S };
@@ -187,13 +298,15 @@ static void notes_of_an_hour_ago_go(void **state)
 
 static void a_folder_that_others_write_in_is_not_believed(void **state)
 {
+	struct plx_late_job it = here(job);
+	struct plx_late_note nine = { .next = 9 };
 	struct plx_error err;
 
 	(void) state;
 	note(7);
 	assert_int_equal(chmod(notes, 0777), 0);
 	assert_false(is_late(0));
-	assert_int_equal(plx_late_note(notes, job, 9, &err), -1);
+	assert_int_equal(plx_late_note(notes, &it, &nine, &err), -1);
 	assert_int_equal(chmod(notes, 0700), 0);
 	assert_true(is_late(0));
 }
@@ -246,6 +359,11 @@ int main(void)
 		TEST(components_are_not_counted),
 		TEST(a_socket_tells_of_a_component),
 		TEST(the_next_run_of_a_job_begins_anew),
+		TEST(where_no_group_stays_the_number_of_the_job_is_noted),
+		TEST(where_one_stays_it_is_not),
+		TEST(another_job_or_node_is_not_meant),
+		TEST(notes_count_as_long_as_credentials),
+		TEST(nonsense_is_no_note),
 		TEST(notes_of_an_hour_ago_go),
 		TEST(a_folder_that_others_write_in_is_not_believed),
 		TEST(who_writes_groups_is_alone),

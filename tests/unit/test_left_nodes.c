@@ -21,7 +21,7 @@ enum { NODES = 4, GPUS = 4, GOOD_S = 120 };
 
 int node_record_count = NODES;
 node_record_t **node_record_table_ptr;
-slurmctld_config_t slurmctld_config;
+slurm_conf_t slurm_conf;
 
 /* One word of bits, behind what Slurm keeps before them. */
 struct map {
@@ -126,17 +126,6 @@ void slurm_bit_free(bitstr_t **bits)
 node_record_t *find_node_record(char *name)
 {
 	return name[0] == 'n' ? &w.nodes[name[1] - '0'] : NULL;
-}
-
-int slurm_cred_ctx_get(slurm_cred_ctx_t context, slurm_cred_opt_t option, ...)
-{
-	va_list rest;
-
-	(void) context;
-	va_start(rest, option);
-	*va_arg(rest, int *) = GOOD_S;
-	va_end(rest);
-	return SLURM_SUCCESS;
 }
 
 /* ---- the plugin */

@@ -617,20 +617,6 @@ static inline void pollux_slurm_confirm(int connection, uint16_t version)
 #endif
 }
 
-/* How long a node takes a step's credential. */
-static inline int pollux_slurm_credential_s(void)
-{
-	int window = 120; /* Slurm's default */
-
-#if POLLUX_SLURM_24
-	window = cred_expiration();
-#else
-	(void) slurm_cred_ctx_get(slurmctld_config.cred_ctx,
-				  SLURM_CRED_OPT_EXPIRY_WINDOW, &window);
-#endif
-	return window;
-}
-
 static inline slurm_step_id_t pollux_slurm_step_id(const job_record_t *job,
 						   uint32_t step)
 {

@@ -101,6 +101,7 @@ static void _free_strings(struct pollux_job_state *state)
 	xfree(state->fresh);
 	FREE_NULL_BITMAP(state->left);
 	_free_left_nodes(state->left_nodes);
+	FREE_NULL_BITMAP(state->noted);
 	pollux_job_state_outlive(state, NULL, 0);
 }
 

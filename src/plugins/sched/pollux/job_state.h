@@ -145,6 +145,10 @@ struct pollux_job_state {
 
 	struct pollux_left_node *left_nodes;
 
+	/* noted.h */
+	void *noted; /* bitstr_t */
+	double noted_until_s;
+
 	/* back.h */
 	struct pollux_before back; /* the last resize */
 	uint32_t back_step;	   /* the first one after it */

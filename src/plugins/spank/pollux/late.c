@@ -17,9 +17,9 @@
 
 #include "spank/pollux/late.h"
 
-#define WAIT_NS 10000000L
-/* By then no credential from before is good any more. */
-#define KEPT_S 3600
+#define WAIT_NS	  10000000L
+#define KEPT_S	  3600 /* the least, for a file */
+#define NAME_SIZE 300
 /*
  * Numbers from here on are Slurm's own. slurmctld alone begins external steps
  * and scripts, the latter with a run of the job.
@@ -77,21 +77,34 @@ static int open_folder(const char *path)
 	return -1;
 }
 
-static int name_of(int group, char name[64])
+/* False: it has no group. */
+static bool name_of_group(const struct plx_late_job *job, char name[NAME_SIZE])
 {
 	struct stat about;
 
-	if (fstat(group, &about) < 0)
-		return -1;
-	snprintf(name, 64, "%llx.%llx", (unsigned long long) about.st_dev,
+	if (job->group < 0 || fstat(job->group, &about) < 0)
+		return false;
+	snprintf(name, NAME_SIZE, "%llx.%llx",
+		 (unsigned long long) about.st_dev,
 		 (unsigned long long) about.st_ino);
-	return 0;
+	return true;
 }
 
-/* False: none is noted. */
+static void name_of_job(const struct plx_late_job *job, char name[NAME_SIZE])
+{
+	snprintf(name, NAME_SIZE, "job_%u.%.255s", job->id, job->node);
+}
+
+/*
+ * "NEXT UNTIL", in seconds of the clock. False: nothing is noted, or counts no
+ * more. A larger *next stays.
+ */
 static bool read_next(int folder, const char *name, uint32_t *next)
 {
-	char text[32];
+	char text[64];
+	char *end = NULL;
+	uint32_t noted = 0;
+	long long until = 0;
 	ssize_t got = -1;
 	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -102,31 +115,42 @@ static bool read_next(int folder, const char *name, uint32_t *next)
 	text[got > 0 ? got : 0] = '\0';
 	if (!isdigit((unsigned char) text[0]))
 		return false;
-	*next = (uint32_t) strtoul(text, NULL, 10);
+	noted = (uint32_t) strtoul(text, &end, 10);
+	until = strtoll(end, NULL, 10);
+	/* Older ones, which have no end, go after an hour. */
+	if (until && time(NULL) >= until)
+		return false;
+	*next = noted > *next ? noted : *next;
 	return true;
 }
 
-static int write_next(int folder, const char *name, uint32_t next)
+static int write_next(int folder, const char *name,
+		      const struct plx_late_note *note)
 {
-	char text[32];
-	int length = snprintf(text, sizeof(text), "%u\n", next);
-	int file = openat(folder, name,
-			  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			  0600);
+	char text[64];
+	uint32_t next = note->next;
+	int length = 0;
+	int file = -1;
 	bool done = false;
 
+	(void) read_next(folder, name, &next);
+	length = snprintf(text, sizeof(text), "%u %lld\n", next,
+			  (long long) time(NULL) + note->good_s + 1);
+	file = openat(folder, name,
+		      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		      0600);
 	if (file < 0)
 		return -1;
 	done = write(file, text, (size_t) length) == length;
 	return close(file) == 0 && done ? 0 : -1;
 }
 
-static void remove_old(int folder)
+static void remove_old(int folder, int good_s)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
 	struct dirent *entry = NULL;
-	time_t oldest = time(NULL) - KEPT_S;
+	time_t oldest = time(NULL) - (good_s > KEPT_S ? good_s : KEPT_S);
 
 	if (!dir && again >= 0)
 		close(again);
@@ -142,30 +166,49 @@ static void remove_old(int folder)
 		closedir(dir);
 }
 
-int plx_late_note(const char *path, int group, uint32_t next,
-		  struct plx_error *err)
+int plx_late_parse(const char *text, const char *node,
+		   struct plx_late_note *note)
 {
-	char name[64];
-	uint32_t before = 0;
+	char *end = NULL;
+	long good_s = KEPT_S;
+
+	note->good_s = (int) good_s;
+	note->lasts = true;
+	if (!text)
+		return 0;
+	if (!isdigit((unsigned char) *text))
+		return -1;
+	good_s = strtol(text, &end, 10);
+	if (*end != ' ' || good_s > INT32_MAX)
+		return -1;
+	note->good_s = (int) good_s;
+	note->lasts = !strcmp(end + 1, node);
+	return 0;
+}
+
+int plx_late_note(const char *path, const struct plx_late_job *job,
+		  const struct plx_late_note *note, struct plx_error *err)
+{
+	char name[NAME_SIZE];
+	bool has_group = name_of_group(job, name);
 	int folder = -1;
-	int rc = -1;
+	int rc = 0;
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return plx_fail(err, "%s: %s", path, strerror(errno));
 	folder = open_folder(path);
-	if (folder < 0 || name_of(group, name) < 0) {
-		plx_fail(err, "%s: %s", path, strerror(errno));
-		goto done;
+	if (folder < 0)
+		return plx_fail(err, "%s: %s", path, strerror(errno));
+	remove_old(folder, note->good_s);
+	if (has_group)
+		rc = write_next(folder, name, note);
+	if (rc == 0 && (!has_group || !note->lasts)) {
+		name_of_job(job, name);
+		rc = write_next(folder, name, note);
 	}
-	remove_old(folder);
-	if (read_next(folder, name, &before) && before > next)
-		next = before;
-	rc = write_next(folder, name, next);
 	if (rc < 0)
-		plx_fail(err, "%s/%s: %s", path, name, strerror(errno));
-done:
-	if (folder >= 0)
-		close(folder);
+		plx_fail(err, "%s/%.80s: %s", path, name, strerror(errno));
+	close(folder);
 	return rc;
 }
 
@@ -203,16 +246,20 @@ bool plx_late_component(void)
 	return found;
 }
 
-bool plx_late_is(const char *path, int group, uint32_t step, bool component)
+bool plx_late_is(const char *path, const struct plx_late_job *job,
+		 uint32_t step, bool component)
 {
 	int folder = open_folder(path);
-	char name[64];
+	char name[NAME_SIZE];
 	uint32_t next = 0;
 	bool noted = false;
 
 	if (folder < 0)
 		return false;
-	noted = name_of(group, name) == 0 && read_next(folder, name, &next);
+	if (name_of_group(job, name))
+		noted = read_next(folder, name, &next);
+	name_of_job(job, name);
+	noted |= read_next(folder, name, &next);
 	close(folder);
 	if (!noted)
 		return false;

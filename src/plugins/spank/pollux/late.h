@@ -12,7 +12,11 @@
  *
  * A note is a file of root's, named by the device and inode of the job's
  * control group: where the job is put into the queue, its next run has another
- * group, and counts its steps anew.
+ * group, and counts its steps anew. On a node that has neither the job's script
+ * nor an external step of it, there is no group while no step runs, and another
+ * one when the next begins. There the job's number names a second note. A note
+ * counts for as long as a credential from before it may be good, by when Slurm
+ * begins the next run.
  *
  * Needs root. Not for threads.
  */
@@ -39,15 +43,36 @@ int plx_late_open_lock(int group);
 bool plx_late_lock(int lock, bool alone, int wait_ms);
 void plx_late_unlock(int lock);
 
-/*
- * Steps below `next` are late from now on; a number that was noted before stays
- * if it is larger. folder: made, if need be. Notes that are older than an hour
- * go. -1 with err set: nothing is noted.
- */
-int plx_late_note(const char *folder, int group, uint32_t next,
-		  struct plx_error *err);
+/* A job here. group: see above; -1: it has none. node: of the slurmd. */
+struct plx_late_job {
+	uint32_t id;
+	const char *node;
+	int group;
+};
 
-bool plx_late_is(const char *folder, int group, uint32_t step, bool component);
+struct plx_late_note {
+	uint32_t next; /* steps below are late from now on */
+	int good_s;    /* for so long */
+	bool lasts;    /* the group stays for the job's whole run */
+};
+
+/*
+ * PLX_ENV_NOTE, into good_s and lasts; NULL: slurmctld is older. -1: not such a
+ * text.
+ */
+int plx_late_parse(const char *text, const char *node,
+		   struct plx_late_note *note);
+
+/*
+ * A larger number that was noted before, and counts, stays. folder: made, if
+ * need be. Notes of an hour ago that count no more go. -1 with err set: it is
+ * not noted.
+ */
+int plx_late_note(const char *folder, const struct plx_late_job *job,
+		  const struct plx_late_note *note, struct plx_error *err);
+
+bool plx_late_is(const char *folder, const struct plx_late_job *job,
+		 uint32_t step, bool component);
 
 /*
  * Is this the slurmstepd of a component of a heterogeneous job? A user can have

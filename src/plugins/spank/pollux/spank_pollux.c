@@ -42,6 +42,8 @@ static char params[TEXT_SIZE];
 static char usage[USAGE_SIZE];
 /* In slurmstepd: a lock of the job's group that is held; -1: none. */
 static int lock = -1;
+/* A step that was begun without one: it may be late by now. */
+static bool unsure;
 /* In slurmstepd: why the job keeps its GPUs; NULL: it need not. */
 static const char *undone = "Slurm did not write the job's control groups";
 
@@ -262,53 +264,70 @@ static bool is_constraining(spank_t spank, char text[TEXT_SIZE])
 }
 
 /* What the job may use of this node is about to be written, and less of it. */
-static int note_next(uint32_t job, int group, const char *text)
+static int note_next(spank_t spank, const struct plx_late_job *job,
+		     const char *text)
 {
 	struct plx_known_steps known;
+	struct plx_late_note note;
 	struct plx_error err = { .text = "not such a word" };
+	char terms[TEXT_SIZE];
+	bool has_terms = spank_getenv(spank, PLX_ENV_NOTE, terms,
+				      sizeof(terms)) == ESPANK_SUCCESS;
 
 	if (!plx_late_lock(lock, true, LOCK_MS)) {
 		slurm_error("pollux: job %u: other steps are being begun: the "
 			    "job keeps its GPUs",
-			    job);
+			    job->id);
 		/* Slurm does not call slurm_spank_exit() then. */
 		sleep(REFUSAL_S);
 		return -1;
 	}
 	/* Where nothing can be noted, steps are begun as without this. */
 	if (plx_known_steps_parse(text, &known) < 0 ||
-	    plx_late_note(PLX_LATE_FOLDER, group, known.next, &err) < 0)
-		slurm_error("pollux: job %u: %s", job, err.text);
+	    plx_late_parse(has_terms ? terms : NULL, job->node, &note) < 0) {
+		slurm_error("pollux: job %u: %s", job->id, err.text);
+		return 0;
+	}
+	note.next = known.next;
+	if (plx_late_note(PLX_LATE_FOLDER, job, &note, &err) < 0)
+		slurm_error("pollux: job %u: %s", job->id, err.text);
 	return 0;
 }
 
-static int ask_whether_late(uint32_t job, int group, uint32_t step)
+static bool is_late(const struct plx_late_job *job, uint32_t step)
+{
+	if (!plx_late_is(PLX_LATE_FOLDER, job, step, plx_late_component()))
+		return false;
+	slurm_error("pollux: job %u: its credential is from before the job "
+		    "gave up GPUs: step %u is not begun",
+		    job->id, step);
+	return true;
+}
+
+static int ask_whether_late(const struct plx_late_job *job, uint32_t step)
 {
 	if (!plx_late_lock(lock, false, LOCK_MS)) {
 		slurm_error("pollux: job %u: its groups are being written",
-			    job);
+			    job->id);
 		return -1;
 	}
-	if (!plx_late_is(PLX_LATE_FOLDER, group, step, plx_late_component()))
-		return 0;
-	slurm_error("pollux: job %u: its credential is from before the job "
-		    "gave up GPUs: step %u is not begun",
-		    job, step);
-	return -1;
+	unsure = lock < 0;
+	return is_late(job, step) ? -1 : 0;
 }
 
 /* -1: it may not be begun. */
-static int begin_step(spank_t spank, int group, uint32_t job)
+static int begin_step(spank_t spank, const struct plx_late_job *job)
 {
 	char text[TEXT_SIZE];
 	uint32_t step = 0;
 
 	if (spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
 		return 0;
-	lock = plx_late_open_lock(group);
+	if (job->group >= 0)
+		lock = plx_late_open_lock(job->group);
 	if (is_constraining(spank, text))
-		return note_next(job, group, text);
-	return ask_whether_late(job, group, step);
+		return note_next(spank, job, text);
+	return ask_whether_late(job, step);
 }
 
 /* The groups are written. */
@@ -345,30 +364,57 @@ static void narrow_cpus(spank_t spank, const char *node, uint32_t uid,
 		slurm_xfree((void **) &cpus);
 }
 
+/* False: it is not slurmstepd, or not of a job. The group is to be closed. */
+static bool find_job(spank_t spank, struct plx_late_job *job, uid_t *uid)
+{
+	job->node = getenv("SLURMD_NODENAME");
+	if (spank_context() != S_CTX_REMOTE || !job->node ||
+	    spank_get_item(spank, S_JOB_ID, &job->id) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_UID, uid) != ESPANK_SUCCESS)
+		return false;
+	job->group = plx_cgroup_open_devices(job->node, *uid, job->id);
+	return true;
+}
+
+/*
+ * The groups are written, and its tasks wait to be let go. While it was asked
+ * for the first time nodes may have been told: where no group could be locked.
+ */
+static bool is_late_by_now(spank_t spank)
+{
+	struct plx_late_job job;
+	uint32_t step = 0;
+	uid_t uid = 0;
+	bool late = false;
+
+	if (!unsure || !find_job(spank, &job, &uid))
+		return false;
+	unsure = false;
+	if (spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS)
+		late = is_late(&job, step);
+	if (job.group >= 0)
+		close(job.group);
+	return late;
+}
+
 /* In slurmstepd, as root, before the control groups are written. */
 int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 {
-	const char *node = getenv("SLURMD_NODENAME");
-	uint32_t job = 0;
+	struct plx_late_job job;
 	uid_t uid = 0;
-	int group = -1;
 	int rc = 0;
 
 	(void) ac;
 	(void) av;
-	if (spank_context() != S_CTX_REMOTE || !node ||
-	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
-	    spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+	if (!find_job(spank, &job, &uid))
 		return ESPANK_SUCCESS;
-	group = plx_cgroup_open_devices(node, uid, job);
-	if (group >= 0) {
-		rc = begin_step(spank, group, job);
-		close(group);
-	}
+	rc = begin_step(spank, &job);
+	if (job.group >= 0)
+		close(job.group);
 	/* Slurm 22.05 takes only what is negative for a failure. */
 	if (rc < 0)
 		return -1;
-	narrow_cpus(spank, node, uid, job);
+	narrow_cpus(spank, job.node, uid, job.id);
 	return ESPANK_SUCCESS;
 }
 
@@ -390,6 +436,8 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 	(void) ac;
 	(void) av;
 	end_writing();
+	if (is_late_by_now(spank))
+		return -1;
 	undone = NULL;
 	if (!is_constraining(spank, text) ||
 	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)

@@ -12,6 +12,7 @@
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/gres_alloc.h"
+#include "sched/pollux/resize/noted.h"
 #include "sched/pollux/rules/slurmds.h"
 #include "wire/env.h"
 
@@ -416,11 +417,19 @@ static char *_steps_text(const job_record_t *job)
 	return text;
 }
 
+/* PLX_ENV_NOTE. */
+static char *_note_text(const job_record_t *job)
+{
+	return xstrdup_printf("%d %s", pollux_slurmds_credential_s(),
+			      job->batch_flag ? job->batch_host : "-");
+}
+
 static launch_tasks_request_msg_t *_step(job_record_t *job,
 					 const struct question *question)
 {
 	launch_tasks_request_msg_t *step = xcalloc(1, sizeof(*step));
 	char *steps = _steps_text(job);
+	char *note = _note_text(job);
 
 	step->step_id = pollux_slurm_step_id(job, question->step);
 	step->nnodes = step->ntasks = question->node_count;
@@ -448,8 +457,10 @@ static launch_tasks_request_msg_t *_step(job_record_t *job,
 	env_array_append(&step->env, "SLURM_MPI_TYPE", "none");
 	env_array_append(&step->env, "PATH", "/usr/bin:/bin");
 	env_array_append(&step->env, PLX_ENV_CONSTRAIN, steps);
+	env_array_append(&step->env, PLX_ENV_NOTE, note);
 	step->envc = envcount(step->env);
 	xfree(steps);
+	xfree(note);
 	return step;
 }
 
@@ -563,6 +574,14 @@ static int _judge(job_record_t *job, bitstr_t *nodes, bitstr_t *const *had,
 	return _tell(job, word ? word : _make(job->job_id), nodes, has, err);
 }
 
+static void _agreed(job_record_t *job, bitstr_t *nodes)
+{
+	struct pollux_job_state *state = pollux_job_state_find(job->job_id);
+
+	if (state)
+		pollux_noted_add(job, state, nodes, pollux_now_s());
+}
+
 int pollux_constrain(job_record_t *job, bitstr_t *const *had,
 		     struct plx_error *err)
 {
@@ -578,6 +597,8 @@ int pollux_constrain(job_record_t *job, bitstr_t *const *had,
 		slurm_mutex_lock(&mutex);
 		rc = _judge(job, nodes, had, has, err);
 		slurm_mutex_unlock(&mutex);
+		if (rc == 0)
+			_agreed(job, nodes);
 	}
 	if (rc != POLLUX_CONSTRAINING)
 		pollux_constrain_forget(job->job_id);

@@ -8,6 +8,7 @@
 #include "sched/pollux/job_state.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/rules/left_nodes.h"
+#include "sched/pollux/rules/slurmds.h"
 
 /* Credentials are told in whole seconds. */
 #define MARGIN_S 2
@@ -68,7 +69,8 @@ static void _note(struct pollux_left_node *left, bitstr_t *devices)
 		bit_or(all, left->devices);
 	FREE_NULL_BITMAP(left->devices);
 	left->devices = all;
-	left->until_s = pollux_now_s() + pollux_slurm_credential_s() + MARGIN_S;
+	left->until_s =
+		pollux_now_s() + pollux_slurmds_credential_s() + MARGIN_S;
 }
 
 void pollux_left_note(uint32_t job_id, bitstr_t *const *had, bitstr_t *keeps)

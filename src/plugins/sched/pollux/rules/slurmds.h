@@ -14,7 +14,13 @@
 #ifndef SCHED_POLLUX_SLURMDS_H
 #define SCHED_POLLUX_SLURMDS_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/slurm_compat.h"
+
+/* Slurm's own, where AuthInfo says nothing, or less than five. */
+#define POLLUX_CRED_EXPIRE_S 120
 
 /* slurmctld has begun, or taken over: its nodes may be silent for a while. */
 void pollux_slurmds_begin(void);
@@ -34,6 +40,16 @@ bool pollux_slurmds_unheard(const node_record_t *node);
  * them.
  */
 bool pollux_slurmds_awaited(const node_record_t *node);
+
+/* For how many seconds they take a credential: AuthInfo=cred_expire. */
+static inline int pollux_slurmds_credential_s(void)
+{
+	const char *text = slurm_conf.authinfo;
+	const char *expire = text ? strstr(text, "cred_expire=") : NULL;
+	int seconds = expire ? atoi(expire + strlen("cred_expire=")) : 0;
+
+	return seconds > 4 ? seconds : POLLUX_CRED_EXPIRE_S;
+}
 
 /* Are there slurmds of several releases? */
 bool pollux_slurmds_differ(void);

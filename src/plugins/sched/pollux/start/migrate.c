@@ -13,6 +13,7 @@
 #include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/gres_alloc.h"
+#include "sched/pollux/resize/noted.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/launch.h"
@@ -139,12 +140,28 @@ int pollux_migrate_depart(job_record_t *job, struct pollux_job_state *state,
 	return 0;
 }
 
+/* Would nodes take the first steps of its next run for late ones? */
+static bool _is_barred(const struct pollux_job_state *state)
+{
+	bitstr_t *nodes = NULL;
+	bool barred = false;
+
+	if (!pollux_noted_bars(state, NULL, pollux_now_s()))
+		return false;
+	/* Nobody knows where it will start that waits in the queue. */
+	if (!pollux_evicts(&state->target) && state->want)
+		(void) pollux_slurm_nodes(state->want, &nodes);
+	barred = pollux_noted_bars(state, nodes, pollux_now_s());
+	FREE_NULL_BITMAP(nodes);
+	return barred;
+}
+
 static bool _may_start(const job_record_t *job,
 		       const struct pollux_job_state *state)
 {
 	return pollux_now_s() >= state->departed_s + CREDENTIAL_S &&
 	       pollux_now_s() >= state->deadline_s &&
-	       time(NULL) >= job->details->submit_time;
+	       time(NULL) >= job->details->submit_time && !_is_barred(state);
 }
 
 bool pollux_migrate_due(const job_record_t *job,

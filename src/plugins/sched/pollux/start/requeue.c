@@ -15,11 +15,9 @@
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/rules/left_nodes.h"
+#include "sched/pollux/rules/slurmds.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/job_state.h"
-
-/* Slurm's default of AuthInfo's cred_expire. */
-#define CRED_EXPIRE_S 120
 
 /*
  * Once each: what Slurm holds again is held for another reason. The newest of
@@ -115,11 +113,7 @@ static bool _hurries(const job_record_t *job)
 /* As Slurm delays it: no credential of its last run is valid any more. */
 static int _delay_s(void)
 {
-	const char *text = slurm_conf.authinfo;
-	const char *expire = text ? strstr(text, "cred_expire=") : NULL;
-	int seconds = expire ? atoi(expire + strlen("cred_expire=")) : 0;
-
-	return (seconds > 4 ? seconds : CRED_EXPIRE_S) + 1;
+	return pollux_slurmds_credential_s() + 1;
 }
 
 void pollux_requeue_finish(job_record_t *job)
