@@ -3,48 +3,19 @@
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/devices.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/late.sh" || exit 1
 
-why=$(no_devices)
-[ -z "$why" ] || skip_all "$why"
-need_readers
-kept=$POLLUX_BUILDDIR/tests/.libs/kept.so
-forge=$POLLUX_BUILDDIR/tests/forge_end
-[ -e "$kept" ] && [ -x "$forge" ] ||
-	skip_all "kept.la was not built: no source of Slurm"
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_unconfirmed=60
 plan 22
 chmod 755 "$WORK"
 write_agree
 
-# as USER COMMAND...
-as() {
-	pollux-sandbox exec --dir "$SB" --user "$1" "${@:2}"
-}
-
-# What another user's job writes to.
-open_file() {
-	: >"$1"
-	chmod 666 "$1"
-}
-
 # For all but the GPUs of the node of the job's script, once it agrees.
 others() {
 	home=$(job_field "$job" BatchHost)
 	two=$(rigid -w "n$((3 - ${home#n}))" --gres=gpu:4)
 	more=$(rigid -w "$home" --gres=gpu:3)
-}
-
-rigid() {
-	local id
-	id=$(as bin sbatch --parsable -o /dev/null "$@" \
-		--wrap "exec $WORK/opener rigid 0.1") &&
-		sb scontrol update job="$id" priority=4294910000 && echo "$id"
-}
-
-done_with() {
-	sb scancel "$@"
-	wait_until cluster_is_idle 90
 }
 
 # kept STEP VARIABLE=VALUE...: a job of two GPUs keeps the credential of a step
@@ -89,8 +60,7 @@ ok "a step's credential is kept back, and another user gets the GPU" \
 touch "$WORK/go"
 ok "the step is not begun then" wait_until "is_refused $job" 30
 ok "others are, on that node" wait_until "steps_begin daemon $job" 30
-ok "and no GPU was open to two jobs" eval '
-	found=$(opened_twice) && { [ -z "$found" ] || { echo "$found"; false; }; }'
+ok "and no GPU was open to two jobs" no_gpu_was_open_twice
 sb scancel "$two" "$more"
 ok "the job grows again, and its steps are begun" eval '
 	wait_until "has_gpus $job 2" 60 && wait_until "steps_begin daemon $job" 30'
@@ -120,8 +90,7 @@ wait_until "is_state $more RUNNING" 60
 touch "$WORK/go"
 ok "nor is a step that is said to be of a component" wait_until \
 	"is_refused $job" 30
-ok "and still no GPU was open to two jobs" eval '
-	found=$(opened_twice) && { [ -z "$found" ] || { echo "$found"; false; }; }'
+ok "and still no GPU was open to two jobs" no_gpu_was_open_twice
 ok "its node is not drained" fails eval 'sb sinfo -R -h | grep .'
 done_with "$job" "$two" "$more"
 
@@ -264,8 +233,7 @@ nap 10
 touch "$WORK/go"
 nap 5
 ok "not where that is another's, while a credential is good" eval '
-	found=$(opened_twice) && { [ -z "$found" ] || { echo "$found"; false; }; } &&
-		has_gpus $job 1'
+	no_gpu_was_open_twice && has_gpus $job 1'
 ok "when it is good no more, it does" wait_until "has_gpus $job 2" 90
 done_with "$job" "$three" "$two"
 

@@ -2,42 +2,15 @@
 # test_late_node.t - a step from before a resize, on a node with no other step
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/devices.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/late.sh" || exit 1
 
-why=$(no_devices)
-[ -z "$why" ] || skip_all "$why"
-need_readers
-kept=$POLLUX_BUILDDIR/tests/.libs/kept.so
-forge=$POLLUX_BUILDDIR/tests/forge_end
 stalls=$POLLUX_BUILDDIR/tests/.libs/stalls.so
-[ -e "$kept" ] && [ -x "$forge" ] && [ -e "$stalls" ] ||
-	skip_all "kept.la was not built: no source of Slurm"
+[ -e "$stalls" ] || skip_all "stalls.la was not built: no libslurm"
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
 plan 10
 chmod 755 "$WORK"
 write_agree
-
-# as USER COMMAND...
-as() {
-	pollux-sandbox exec --dir "$SB" --user "$1" "${@:2}"
-}
-
-rigid() {
-	local id
-	id=$(as bin sbatch --parsable -o /dev/null "$@" \
-		--wrap "exec $WORK/opener rigid 0.1") &&
-		sb scontrol update job="$id" priority=4294910000 && echo "$id"
-}
-
-done_with() {
-	sb scancel "$@"
-	wait_until cluster_is_idle 90
-}
-
-open_file() {
-	: >"$1"
-	chmod 666 "$1"
-}
 
 # kept VARIABLE=VALUE: a job of two GPUs on each of two nodes has a step on
 # the one where its script is not, by a credential of then, and says that the
@@ -72,11 +45,6 @@ others() {
 is_refused() {
 	grep -qh "pollux: job $job: its credential is from before" \
 		"$SB/log/$other.log"
-}
-
-no_gpu_was_open_twice() {
-	local found
-	found=$(opened_twice) && { [ -z "$found" ] || { echo "$found"; false; }; }
 }
 
 kept POLLUX_TEST_KEEP="$WORK/go"
