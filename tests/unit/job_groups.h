@@ -10,14 +10,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,6 +56,25 @@ static inline void sleep_us(long us)
 static inline void sleep_ms(long ms)
 {
 	sleep_us(ms * 1000);
+}
+
+/* Who touches it waits in the kernel; NULL: it cannot be had. */
+static inline char *page_that_never_comes(void)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = {
+		.range = { (uintptr_t) page, 4096 },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int faults = (int) syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (page == MAP_FAILED || faults < 0 ||
+	    ioctl(faults, UFFDIO_API, &api) < 0 ||
+	    ioctl(faults, UFFDIO_REGISTER, &range) < 0)
+		return NULL;
+	return page;
 }
 
 static inline int job(void)

@@ -8,6 +8,8 @@
 #ifndef PLX_SLURM_MEMORY_H
 #define PLX_SLURM_MEMORY_H
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,23 @@ void slurm_xfree(void **item)
 {
 	free(*item);
 	*item = NULL;
+}
+
+char *xstrdup(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+char *xstrdup_printf(const char *format, ...)
+{
+	char text[1024];
+	va_list list;
+
+	va_start(list, format);
+	if (vsnprintf(text, sizeof(text), format, list) >= (int) sizeof(text))
+		abort();
+	va_end(list);
+	return strdup(text);
 }
 
 void fatal(const char *format, ...)

@@ -56,11 +56,6 @@ void pollux_report_end(const job_record_t *job, uint64_t number, time_t end,
 	snprintf(ctld.tres, sizeof(ctld.tres), "%s", tres_alloc);
 }
 
-char *xstrdup(const char *text)
-{
-	return strdup(text);
-}
-
 int list_count(List list)
 {
 	return *(int *) (void *) list;

@@ -6,10 +6,8 @@
  */
 
 #define _GNU_SOURCE /* unshare, memfd_create */
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -233,17 +231,9 @@ static void hide_in_a_circle(int device)
 /* Receives to a page that never comes, and so holds the socket. */
 static void *receive_for_ever(void *socket)
 {
-	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = {
-		.range = { (uintptr_t) page, 4096 },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int faults = (int) syscall(SYS_userfaultfd, O_CLOEXEC);
+	char *page = page_that_never_comes();
 
-	must(faults >= 0 && ioctl(faults, UFFDIO_API, &api) == 0 &&
-	     ioctl(faults, UFFDIO_REGISTER, &range) == 0);
+	must(page != NULL);
 	atomic_store(&is_ready, true);
 	recv(*(const int *) socket, page, 100, MSG_PEEK);
 	return NULL;

@@ -47,11 +47,6 @@ static struct {
 
 /* ---- Slurm */
 
-char *xstrdup(const char *text)
-{
-	return text ? strdup(text) : NULL;
-}
-
 int xstrcmp(const char *one, const char *other)
 {
 	return strcmp(one, other);

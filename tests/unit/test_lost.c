@@ -82,17 +82,6 @@ int error(const char *format, ...)
 	return SLURM_ERROR;
 }
 
-char *xstrdup_printf(const char *format, ...)
-{
-	va_list list;
-	char *text = NULL;
-
-	va_start(list, format);
-	assert_true(vasprintf(&text, format, list) >= 0);
-	va_end(list);
-	return text;
-}
-
 static void is_lost(bool may_requeue)
 {
 	struct plx_error err;

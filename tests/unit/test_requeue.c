@@ -36,11 +36,6 @@ static struct {
 
 /* ---- slurmctld */
 
-char *xstrdup(const char *text)
-{
-	return text ? strdup(text) : NULL;
-}
-
 int error(const char *format, ...)
 {
 	(void) format;

@@ -44,22 +44,6 @@ part_record_t *find_part_record(char *name)
 	return name[0] ? &ctld.shared : NULL;
 }
 
-char *xstrdup(const char *text)
-{
-	return text ? strdup(text) : NULL;
-}
-
-char *xstrdup_printf(const char *format, ...)
-{
-	va_list list;
-	char *text = NULL;
-
-	va_start(list, format);
-	assert_true(vasprintf(&text, format, list) >= 0);
-	va_end(list);
-	return text;
-}
-
 int xstrcmp(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "");
