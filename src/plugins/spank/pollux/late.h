@@ -12,11 +12,11 @@
  *
  * A note is a file of root's, named by the device and inode of the job's
  * control group: where the job is put into the queue, its next run has another
- * group, and counts its steps anew. On a node that has neither the job's script
- * nor an external step of it, there is no group while no step runs, and another
- * one when the next begins. There the job's number names a second note. A note
- * counts for as long as a credential from before it may be good, by when Slurm
- * begins the next run.
+ * group, and counts its steps anew. On a node that has not the job's script
+ * there is no group while no step runs, and another one when the next begins;
+ * an external step can be ended by its user. There the job's number names a
+ * second note. A note counts for as long as a credential from before it may be
+ * good, by when Slurm begins the next run.
  *
  * Needs root. Not for threads.
  */

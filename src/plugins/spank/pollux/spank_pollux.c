@@ -488,18 +488,6 @@ static bool is_told(int ac, char **av, const char *word)
 	return false;
 }
 
-static int open_group(spank_t spank)
-{
-	const char *node = getenv("SLURMD_NODENAME");
-	uint32_t job = 0;
-	uid_t uid = 0;
-
-	if (!node || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
-	    spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS)
-		return -1;
-	return plx_cgroup_open_devices(node, uid, job);
-}
-
 /*
  * In the process that becomes a task, as root, where the site wants it and
  * Slurm keeps a job from devices that it does not have. Which jobs give up some
@@ -507,14 +495,14 @@ static int open_group(spank_t spank)
  */
 int slurm_spank_task_init_privileged(spank_t spank, int ac, char **av)
 {
+	struct plx_late_job job;
 	struct plx_error err = { .text = "" };
-	int group = -1;
+	uid_t uid = 0;
 
-	if (is_told(ac, av, "no_io_uring_files"))
-		group = open_group(spank);
-	if (group < 0)
+	if (!is_told(ac, av, "no_io_uring_files") ||
+	    !find_job(spank, &job, &uid) || job.group < 0)
 		return ESPANK_SUCCESS;
-	close(group);
+	close(job.group);
 	if (plx_rings_without_files(&err) < 0)
 		slurm_error("pollux: a task may keep GPUs in io_uring: %s",
 			    err.text);
