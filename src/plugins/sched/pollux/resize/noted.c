@@ -7,10 +7,11 @@
 void pollux_noted_add(job_record_t *job, struct pollux_job_state *state,
 		      bitstr_t *nodes, double now_s)
 {
-	const node_record_t *host = find_node_record(job->batch_host);
+	const node_record_t *host =
+		job->batch_flag ? find_node_record(job->batch_host) : NULL;
 	bitstr_t *noted = bit_copy(nodes);
 
-	if (job->batch_flag && host)
+	if (host)
 		bit_clear(noted, host->index);
 	if (bit_ffs(noted) < 0) {
 		FREE_NULL_BITMAP(noted);

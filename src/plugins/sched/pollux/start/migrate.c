@@ -140,17 +140,18 @@ int pollux_migrate_depart(job_record_t *job, struct pollux_job_state *state,
 	return 0;
 }
 
-/* Would nodes take the first steps of its next run for late ones? */
+/*
+ * Would nodes take the first steps of its next run for late ones? One that is
+ * to wait in the queue waits there (pollux_requeue_let()).
+ */
 static bool _is_barred(const struct pollux_job_state *state)
 {
 	bitstr_t *nodes = NULL;
 	bool barred = false;
 
-	if (!pollux_noted_bars(state, NULL, pollux_now_s()))
+	if (pollux_evicts(&state->target) || !state->want)
 		return false;
-	/* Nobody knows where it will start that waits in the queue. */
-	if (!pollux_evicts(&state->target) && state->want)
-		(void) pollux_slurm_nodes(state->want, &nodes);
+	(void) pollux_slurm_nodes(state->want, &nodes);
 	barred = pollux_noted_bars(state, nodes, pollux_now_s());
 	FREE_NULL_BITMAP(nodes);
 	return barred;
