@@ -405,7 +405,12 @@ nothing_stays() {
 	kill -KILL "$(cat "$SB/run/supervisor.pid")" "$(cat "$SB/run/guard.pid")"
 	pollux-sandbox down --dir "$SB" || return
 	grep -lszxF "POLLUX_SANDBOX=$of" /proc/[0-9]*/environ >"$WORK/left.txt"
-	grep -lsF "$of" /proc/[0-9]*/mountinfo >>"$WORK/left.txt"
+	# Who makes a namespace meanwhile has copies of all mounts, as another test.
+	for pid in $(grep -lsF "$of" /proc/[0-9]*/mountinfo | cut -d/ -f3); do
+		tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null |
+			grep '^POLLUX_SANDBOX=' | grep -qvxF "POLLUX_SANDBOX=$of" ||
+			echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+	done >>"$WORK/left.txt"
 	cat "$WORK/left.txt"
 	[ ! -s "$WORK/left.txt" ] && [ ! -e "$SB/local" ]
 }
