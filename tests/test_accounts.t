@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 32
+plan 34
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
@@ -188,6 +188,41 @@ ok "its first row is there when it is" wait_until \
 all="$all $job"
 updated="$updated $job"
 sb scancel "$job"
+
+# Slurm asks every five seconds for numbers of jobs that have none, and waits for
+# ten. The answer for the first row comes when the job has another.
+loses_one_unnumbered() {
+	local slurmdbd
+	slurmdbd=$(cat "$SB/run/slurmdbd.pid")
+	kill -STOP "$slurmdbd"
+	job=$(submit_light unnumbered pollux,max=2 -N2 --gpus-per-node=1 \
+		--ntasks-per-node=1 -- --ack=0.1) &&
+		wait_until "is_state $job RUNNING" 30 && sleep 6 &&
+		home=$(job_field "$job" BatchHost) &&
+		other=$(sb scontrol show hostnames "$(job_field "$job" NodeList)" |
+			grep -vx "$home") ||
+		return
+	{ sleep 1; kill -CONT "$slurmdbd"; } &
+	sb scontrol update "nodename=$other" state=down reason=test
+	wait $!
+	kill -CONT "$slurmdbd"
+	[ "$(sb scontrol show hostnames "$other" | wc -l)" = 1 ]
+}
+
+if numbers_rows; then
+	skip "a job loses a node while Slurm asks for its row's number" "as above"
+	skip "each row has its own end" "as above"
+else
+	ok "a job loses a node while Slurm asks for its row's number" eval \
+		'loses_one_unnumbered && wait_until \
+		"logged \"JobId=$job had the number of another\"" 20'
+	sleep 2
+	sb scancel "$job"
+	ok "each row has its own end" wait_until "rows_are $job RESIZING \
+		'RESIZING*' CANCELLED && seconds_agree $job" 30
+	all="$all $job"
+	sb scontrol update "nodename=$other" state=resume
+fi
 
 tries_lost_home() {
 	ok "the batch host is lost right after a resize" eval \

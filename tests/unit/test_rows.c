@@ -88,6 +88,8 @@ static int job_starts(job_record_t *job)
 	if (!row)
 		row = add(key_of(job), 0, 0);
 	row->start = job->start_time;
+	if (job->tres_alloc_str)
+		row->tres_alloc_str = job->tres_alloc_str;
 	return SLURM_SUCCESS;
 }
 
@@ -102,6 +104,9 @@ static int job_ends(job_record_t *job)
 	assert_non_null(row);
 	row->end = IS_JOB_RESIZING(job) ? job->resize_time : job->end_time;
 	row->state = IS_JOB_RESIZING(job) ? JOB_RESIZING : job->job_state;
+	row->exitcode = (int32_t) job->exit_code;
+	if (job->tres_alloc_str)
+		row->tres_alloc_str = job->tres_alloc_str;
 	return SLURM_SUCCESS;
 }
 
@@ -373,6 +378,9 @@ int xstrcmp(const char *a, const char *b)
 
 /* ---- the tests */
 
+static char one[] = "1=1,4=1,1001=1";
+static char two[] = "1=2,4=2,1001=2";
+
 static int set_up(void **state)
 {
 	(void) state;
@@ -586,6 +594,120 @@ static void begin_in_two_shapes(void)
 	ctld.job.db_index = 1;
 	pollux_acct_start();
 	resize(150);
+}
+
+/*
+ * A node was lost while Slurm asked for the number of the first row: the end of
+ * that one has hit the next, as both were without a number, and the job has the
+ * number of the first.
+ */
+static void loses_a_node_without_a_number(void)
+{
+	add(90, 100, 0)->tres_alloc_str = two;
+	add(150, 150, 150)->tres_alloc_str = two;
+	row_of(150)->state = JOB_RESIZING;
+	is_since(150, 1);
+	ctld.job.tres_alloc_str = one;
+}
+
+static void ends_that_hit_each_others_rows_are_exchanged(void **state)
+{
+	(void) state;
+	loses_a_node_without_a_number();
+	ctld.job.job_state = JOB_TIMEOUT;
+	ctld.job.end_time = 200;
+	ctld.job.exit_code = 3;
+	jobacct_storage_g_job_complete(NULL, &ctld.job);
+	assert_int_equal(200, row_of(90)->end);
+	audit();
+	assert_int_equal(150, row_of(90)->end);
+	assert_string_equal(two, row_of(90)->tres_alloc_str);
+	assert_int_equal(JOB_RESIZING, row_of(90)->state);
+	assert_int_equal(200, row_of(150)->end);
+	assert_string_equal(one, row_of(150)->tres_alloc_str);
+	assert_int_equal(JOB_TIMEOUT, row_of(150)->state);
+	assert_int_equal(3, row_of(150)->exitcode);
+}
+
+/* The next run's first row, with the time of its submission. */
+static void nor_do_they_reach_into_the_next_run(void **state)
+{
+	(void) state;
+	loses_a_node_without_a_number();
+	row_of(90)->end = 200;
+	add(190, 0, 0);
+	ctld.details.submit_time = 190;
+	is_since(0, 0);
+	ctld.job.start_time = 0;
+	ctld.job.job_state = JOB_PENDING;
+	audit();
+	assert_int_equal(150, row_of(90)->end);
+	assert_int_equal(190, row_of(150)->end);
+}
+
+/* A run of no time, and the one before has ended too late by another cause. */
+static void a_row_that_another_end_made_empty_stays_so(void **state)
+{
+	(void) state;
+	add(90, 100, 160);
+	add(150, 150, 150)->state = JOB_NODE_FAIL;
+	add(160, 160, 0);
+	is_since(160, 3);
+	audit();
+	assert_int_equal(150, row_of(90)->end);
+	assert_int_equal(150, row_of(150)->end);
+}
+
+static void the_number_of_another_row_is_not_kept(void **state)
+{
+	(void) state;
+	loses_a_node_without_a_number();
+	audit();
+	assert_int_equal(2, ctld.job.db_index);
+}
+
+static bool has_number(uint64_t number)
+{
+	bool has = false;
+
+	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pthread_mutex_lock(&ctld.lock);
+		has = ctld.job.db_index == number;
+		pthread_mutex_unlock(&ctld.lock);
+	}
+	return has;
+}
+
+static void nor_while_the_job_runs(void **state)
+{
+	(void) state;
+	loses_a_node_without_a_number();
+	pollux_acct_start();
+	pollux_acct_see(JOB);
+	assert_true(has_number(2));
+	assert_true(ends_at(90, 150));
+	pthread_mutex_lock(&ctld.lock);
+	assert_string_equal(one, row_of(150)->tres_alloc_str);
+	pthread_mutex_unlock(&ctld.lock);
+	pollux_acct_stop();
+}
+
+static void and_it_is_not_resized_before(void **state)
+{
+	(void) state;
+	loses_a_node_without_a_number();
+	ctld.away = true;
+	pollux_acct_start();
+	pthread_mutex_lock(&ctld.lock);
+	assert_false(pollux_acct_ready(&ctld.job));
+	ctld.away = false;
+	pthread_mutex_unlock(&ctld.lock);
+	assert_true(has_number(2));
+	pthread_mutex_lock(&ctld.lock);
+	assert_true(pollux_acct_ready(&ctld.job));
+	pthread_mutex_unlock(&ctld.lock);
+	pollux_acct_stop();
 }
 
 static void stop(void)
@@ -831,6 +953,16 @@ int main(void)
 			a_row_that_was_left_without_a_number_ends, set_up),
 		cmocka_unit_test_setup(
 			rows_of_a_life_are_looked_at_when_it_is_over, set_up),
+		cmocka_unit_test_setup(
+			ends_that_hit_each_others_rows_are_exchanged, set_up),
+		cmocka_unit_test_setup(nor_do_they_reach_into_the_next_run,
+				       set_up),
+		cmocka_unit_test_setup(
+			a_row_that_another_end_made_empty_stays_so, set_up),
+		cmocka_unit_test_setup(the_number_of_another_row_is_not_kept,
+				       set_up),
+		cmocka_unit_test_setup(nor_while_the_job_runs, set_up),
+		cmocka_unit_test_setup(and_it_is_not_resized_before, set_up),
 		cmocka_unit_test_setup(but_not_before_slurmdbd_has_all_messages,
 				       set_up),
 		cmocka_unit_test_setup(nor_as_soon_as_it_is_back, set_up),

@@ -306,6 +306,8 @@ static void _update_states(const struct pollux_snapshot *snapshot,
 		if (!state->since)
 			state->service_s = _service_before(snapshot, job, gpus);
 		_note_change(state, job, gpus);
+		if (state->since && state->since != job->since)
+			pollux_acct_see(job->id);
 		pollux_job_state_hold(state, job->shape, gpus, job->since);
 		_complain(job, state);
 		pollux_claims_hear(snapshot, j, state);

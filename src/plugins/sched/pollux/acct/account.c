@@ -66,7 +66,8 @@ void pollux_account_end_life(const job_record_t *job,
  * Slurm itself may have taken a node away, even in the row's first second. The
  * row before has ended then, perhaps with the start that an update gave it.
  */
-static void _keep_up(const job_record_t *job, struct pollux_account *account)
+void pollux_account_keep_up(const job_record_t *job,
+			    struct pollux_account *account)
 {
 	time_t key = pollux_row_key(job);
 
@@ -85,7 +86,7 @@ static void _keep_up(const job_record_t *job, struct pollux_account *account)
 void pollux_account_end_row(const job_record_t *job,
 			    struct pollux_account *account)
 {
-	_keep_up(job, account);
+	pollux_account_keep_up(job, account);
 	if (account->last.submit)
 		_report_last(job, account);
 	else if (account->first.submit)
@@ -110,7 +111,7 @@ bool pollux_account_changed(const job_record_t *job,
 void pollux_account_mend(const job_record_t *job,
 			 struct pollux_account *account)
 {
-	_keep_up(job, account);
+	pollux_account_keep_up(job, account);
 	if (!pollux_account_changed(job, account))
 		return;
 	_report_last(job, account);
@@ -155,13 +156,13 @@ void pollux_account_part(job_record_t *job,
 {
 	uint64_t first = job->db_index;
 
-	pollux_info("sched/pollux: JobId=%u was updated before its row had a "
-		    "number: "
-		    "its first shape is told again",
+	pollux_info("sched/pollux: JobId=%u had the number of another of its "
+		    "rows: they are told again",
 		    job->job_id);
 	job->db_index = number;
 	if (account->first.submit)
 		pollux_report_start(job, &account->first);
+	pollux_report_start(job, &account->last);
 	if (!IS_JOB_FINISHED(job))
 		return;
 	/* It has even ended as the first one. */

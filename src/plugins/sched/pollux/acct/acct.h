@@ -43,6 +43,12 @@ void pollux_acct_note(const job_record_t *job);
 void pollux_acct_end_shape(job_record_t *job);
 void pollux_acct_begin_shape(job_record_t *job);
 
+/*
+ * Slurm itself has changed the job's shape: is its number that of its present
+ * row? Under no lock.
+ */
+void pollux_acct_see(uint32_t job_id);
+
 /* Records from before slurmctld was started may be older than their rows. */
 void pollux_acct_audit(void);
 

@@ -123,3 +123,19 @@ void pollux_report_end(const job_record_t *job, uint64_t number, time_t end,
 	copy.requid = (uid_t) -1;
 	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
 }
+
+void pollux_report_end_as(const job_record_t *job, uint64_t number, time_t end,
+			  const slurmdb_job_rec_t *other)
+{
+	job_record_t copy = *job;
+
+	copy.db_index = number;
+	copy.job_state = other->state;
+	copy.resize_time = copy.end_time = end;
+	copy.tres_alloc_str = other->tres_alloc_str;
+	copy.bit_flags &= ~TRES_STR_CALC;
+	copy.derived_ec = other->derived_ec;
+	copy.exit_code = other->exitcode;
+	copy.requid = other->requid;
+	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
+}

@@ -40,4 +40,8 @@ void pollux_report_start(const job_record_t *job, const struct pollux_row *row);
 void pollux_report_end(const job_record_t *job, uint64_t number, time_t end,
 		       const char *tres_alloc);
 
+/* The numbered row ended at that time, as the other one is said to have. */
+void pollux_report_end_as(const job_record_t *job, uint64_t number, time_t end,
+			  const slurmdb_job_rec_t *other);
+
 #endif

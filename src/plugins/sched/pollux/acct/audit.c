@@ -120,6 +120,35 @@ static void _begin_late(const job_record_t *job, slurmdb_job_rec_t *row)
 	pollux_row_free(&late);
 }
 
+/*
+ * A node was lost while Slurm asked for the number of the job's first row: it
+ * took that for the next one's number, and told two ends of the wrong rows. The
+ * next one has the end and the GPUs of the first, which has its own
+ * (docs/decisions/0171).
+ */
+static void _exchange_ends(const job_record_t *job, slurmdb_job_rec_t *row,
+			   List rows, time_t next)
+{
+	slurmdb_job_rec_t *other = pollux_audit_find(rows, job->job_id, next);
+	time_t end = row->end, limit = 0;
+	char *tres = other ? other->tres_alloc_str : NULL;
+
+	if (!other || other->start != next || other->end != next ||
+	    other->state != JOB_RESIZING)
+		return;
+	limit = _next(job, rows, other);
+	if (limit)
+		end = MIN(end, limit);
+	pollux_info("sched/pollux: JobId=%u: its row from %ld ends at %ld in "
+		    "accounting, as the one before was said to",
+		    job->job_id, (long) next, (long) end);
+	pollux_report_end_as(job, other->db_index, end, row);
+	other->end = end;
+	other->state = row->state;
+	other->tres_alloc_str = row->tres_alloc_str;
+	row->tres_alloc_str = tres;
+}
+
 /* Each row of the job ends by the time at which the next one begins. */
 static void _straighten(const job_record_t *job, List rows)
 {
@@ -133,8 +162,11 @@ static void _straighten(const job_record_t *job, List rows)
 		if (row->start < row->submit)
 			_begin_late(job, row);
 		next = _next(job, rows, row);
-		if (next && (_is_open(row) || row->end > next))
-			_end_at(job, row, next);
+		if (!next || (!_is_open(row) && row->end <= next))
+			continue;
+		if (!_is_open(row))
+			_exchange_ends(job, row, rows, next);
+		_end_at(job, row, next);
 	}
 	list_iterator_destroy(iter);
 }
@@ -324,6 +356,9 @@ void pollux_audit(job_record_t *job, struct pollux_account *account, List rows)
 		_begin_again(job, account, rows, newest);
 		return;
 	}
+	/* Slurm may have taken another row's (docs/decisions/0171). */
+	if (present && pollux_row_numbered(job))
+		job->db_index = present->db_index;
 	pollux_row_read(job, &row);
 	if (!present || present->start != row.start)
 		pollux_report_start(job, &row);

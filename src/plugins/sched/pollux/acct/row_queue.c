@@ -161,10 +161,22 @@ static bool _is_young(void)
 	return pollux_now_s() - queue.started_s < AUDIT_S;
 }
 
+/* Slurm itself has given it that shape. */
+static bool _is_unseen(const struct pollux_account *account,
+		       const job_record_t *job)
+{
+	time_t key = pollux_row_key(job);
+
+	return key != job->details->submit_time &&
+	       (!account || account->key != key);
+}
+
 /* Its number may be another row's, or one that a killed slurmctld had ended. */
 static bool _is_unsure(const struct pollux_account *account,
 		       const job_record_t *job)
 {
+	if (_is_unseen(account, job))
+		return true;
 	return account && ((account->audit && _is_young()) ||
 			   pollux_account_uncertain(account, job));
 }
@@ -187,6 +199,8 @@ bool pollux_acct_ready(const job_record_t *job)
 	first = account->numbered || account->key != pollux_row_key(job);
 	if (first)
 		_expect(account, job);
+	if (first && account->key != account->submit)
+		pollux_account_keep_up(job, account);
 	slurm_mutex_unlock(&queue.mutex);
 	/* Slurm tells of a job up to 5 s after it started. */
 	if (first) {
@@ -195,6 +209,33 @@ bool pollux_acct_ready(const job_record_t *job)
 		pollux_row_free(&row);
 	}
 	return false;
+}
+
+static void _see(const job_record_t *job)
+{
+	struct pollux_account *account = _of(job);
+
+	if (_is_unseen(account, job)) {
+		_expect(account, job);
+		_look_again(account);
+		pollux_account_keep_up(job, account);
+	}
+}
+
+void pollux_acct_see(uint32_t job_id)
+{
+	job_record_t *job = NULL;
+
+	if (!_counts())
+		return;
+	pollux_lock(POLLUX_JUDGE);
+	job = find_job_record(job_id);
+	if (job && job->details) {
+		slurm_mutex_lock(&queue.mutex);
+		_see(job);
+		slurm_mutex_unlock(&queue.mutex);
+	}
+	pollux_unlock(POLLUX_JUDGE);
 }
 
 bool pollux_acct_away(void)

@@ -28,6 +28,9 @@ struct pollux_account {
 /* The row of its present shape is read, or forgotten if it was not resized. */
 void pollux_account_keep(const job_record_t *job,
 			 struct pollux_account *account);
+/* The same; Slurm itself may have given the job another since. */
+void pollux_account_keep_up(const job_record_t *job,
+			    struct pollux_account *account);
 /* It ends: it is told again as it is. */
 void pollux_account_end_row(const job_record_t *job,
 			    struct pollux_account *account);
@@ -49,8 +52,9 @@ void pollux_account_tell_once(job_record_t *job);
 bool pollux_account_uncertain(const struct pollux_account *account,
 			      const job_record_t *job);
 /*
- * It was, as an update came before its row had a number: Slurm has told of the
- * first row, and taken that one's number. Both rows are told again.
+ * It was: Slurm has told of the first row, as an update came before the present
+ * one had a number, or had asked for that of the first one when a node was
+ * lost. Both rows are told again.
  */
 void pollux_account_part(job_record_t *job,
 			 const struct pollux_account *account, uint64_t number,
