@@ -69,7 +69,9 @@ stays() {
 }
 
 runs() {
-	wait_until "ended $1" 30 && wait_until "has_gpus $job 2" 30
+	wait_until "ended $1" 30 && wait_until "has_gpus $job 2" 30 && return
+	sb squeue -a -o "%i %T %Q %r %W %V" | sed 's/^/# /'
+	return 1
 }
 
 rigid=$(submit_rigid -w n1 --gpus-per-node=2 -t 30 --priority=4294910000 -- 1800)
