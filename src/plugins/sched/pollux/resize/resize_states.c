@@ -269,10 +269,11 @@ static enum verdict _judge(job_record_t *job, struct pollux_job_state *state,
 		return WAIT;
 	}
 	pollux_record_status(job, status);
-	if (_is_crowded(job))
-		return _judge_crowded(state);
+	/* It has given up all that it was to. */
 	if (state->phase == POLLUX_READIED)
 		return _judge_prolog(job, state);
+	if (_is_crowded(job))
+		return _judge_crowded(state);
 	if (state->phase == POLLUX_BACK)
 		return _judge_back(job, state, status);
 	if (_cannot(job, state, status)) {
