@@ -40,7 +40,7 @@ END
 		"PriorityType slurmctld priority_multifactor.so /s/p.so" \
 		>"$IN/named"
 	printf '%s\n' "file /etc/slurm/plugstack.conf" \
-		"required spank_pollux.so" >"$IN/plugstack"
+		"required spank_pollux.so no_io_uring_files" >"$IN/plugstack"
 	echo "      --scheduler-params=pollux[,key=value...]" >"$IN/sbatch"
 	printf 'NodeName=n%d Gres=gpu:4 NodeHostName=h%d State=IDLE\n' \
 		1 1 2 2 >"$IN/nodes"
@@ -109,6 +109,7 @@ cases=(
 	"wrong|accounting|sacctmgr add cluster tiny|clusters|s/tiny/other/"
 	"warning|devices|add task/cgroup|config|/TaskPlugin/d"
 	"warning|devices|set ConstrainDevices=yes|config|/ConstrainDevices/d"
+	"warning|devices|write no_io_uring_files behind spank_pollux.so in /etc/slurm/plugstack.conf|plugstack|s/ no_io.*/ # no_io_uring_files/"
 	"warning|shapes|no gres/gpu|config|s,mem.gres/gpu,mem,"
 	"warning|comments|no job_comment|config|s/job_comment/job_script/"
 	"warning|prologs|not for nodes that it gains|config|1aPrologSlurmctld = /etc/slurm/up"
@@ -153,6 +154,16 @@ types_apart() {
 	echo 'NodeName=m Gres=gpu:t1:1,gpu:1 State=IDLE' >>"$IN/nodes"
 	look gpus | tee "$WORK/said"
 	grep -q '^ok .*101 nodes have GPUs' "$WORK/said"
+}
+
+# The kernel itself can refuse io_uring.
+without_io_uring() {
+	healthy
+	sed -i 's/ no_io.*//' "$IN/plugstack"
+	echo 2 >"$IN/io_uring"
+	look devices | tee "$WORK/said"
+	rm "$IN/io_uring"
+	grep -q '^ok .*no GPU but their own' "$WORK/said"
 }
 
 gives_before_preempted() {
@@ -405,8 +416,9 @@ down_and_misconfigured() {
 		grep -q '^wrong *scheduler .*is sched/builtin' "$WORK/said"
 }
 
-plan $((24 + ${#cases[@]}))
+plan $((25 + ${#cases[@]}))
 ok "a healthy cluster is found healthy" all_is_well
+ok "a kernel without io_uring is as good" without_io_uring
 ok "elastic jobs may give up GPUs before they are preempted" gives_before_preempted
 ok "types of which no node has several are not counted" types_apart
 ok "only slurmctld's machine needs slurmctld's plugins" elsewhere

@@ -148,10 +148,15 @@ check_submit() {
 	fi
 }
 
+# has_spank [WORD]: does plugstack.conf name our plugin, with that word behind it?
+has_spank() {
+	grep -qE '^[[:space:]]*(required|optional)[[:space:]]+([^#]*/)?spank_pollux\.so'"${1:+([^#]*)?[[:space:]]$1([[:space:]]|\$)}" \
+		"$facts/plugstack" 2>/dev/null
+}
+
 check_option() {
 	need_config || return
-	if ! grep -qE '^[[:space:]]*(required|optional)[[:space:]]+([^#]*/)?spank_pollux\.so' \
-		"$facts/plugstack" 2>/dev/null; then
+	if ! has_spank; then
 		say wrong "$(told plugstack file) does not name spank_pollux.so: no --scheduler-params for sbatch here" \
 			"add the line 'required spank_pollux.so' to it, on login and compute nodes"
 	elif plugin spank_pollux 2; then
@@ -324,6 +329,10 @@ check_devices() {
 	elif [ "${config[ConstrainDevices]:-no}" != yes ]; then
 		say warning "cgroup.conf does not constrain devices: a job can open GPUs of others, also those that it gave up" \
 			"set ConstrainDevices=yes in cgroup.conf, and restart slurmctld and slurmd"
+	elif has_spank && ! has_spank no_io_uring_files &&
+		[ "$(fact io_uring)" != 2 ]; then
+		say warning "tasks may register files with io_uring, where nobody sees that a job has a GPU open which it gave up" \
+			"write no_io_uring_files behind spank_pollux.so in $(told plugstack file) on all nodes, or set kernel.io_uring_disabled=2 there"
 	else
 		say ok "jobs can open no GPU but their own"
 	fi

@@ -346,6 +346,7 @@ gather_all() {
 	fi
 	gather host hostname -s
 	gather plugstack see_plugstack
+	gather io_uring cat /proc/sys/kernel/io_uring_disabled
 	gather plugins see_plugins
 	gather named see_named
 	gather sbatch ask sbatch --help

@@ -39,7 +39,7 @@ switched_on() {
 			>"$site/pollux.conf" &&
 		ln -s "$site/pollux.conf" /etc/slurm/pollux.conf &&
 		echo "include pollux.conf" >>/etc/slurm/slurm.conf &&
-		echo "required spank_pollux.so" >/etc/slurm/plugstack.conf &&
+		echo "required spank_pollux.so no_io_uring_files" >/etc/slurm/plugstack.conf &&
 		cp /etc/slurm/slurm.conf /etc/slurm/plugstack.conf "$site/" &&
 		touch "$site/ready" && systemctl start slurmctld &&
 		until_true 120 "scontrol ping | grep -q UP" &&
