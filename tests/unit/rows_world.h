@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows_world.h - slurmdbd and what slurmctld has of a job's rows, played
+ *
+ * slurmdbd finds a row by its number, or by the job and the time of its
+ * submission, as the real one does. Include once, behind headers of Slurm.
+ */
+#ifndef UNIT_ROWS_WORLD_H
+#define UNIT_ROWS_WORLD_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "slurm_memory.h"
+#include "unit.h"
+
+enum { JOB = 5, ROWS = 16, PATIENCE_S = 20 };
+
+slurm_conf_t slurm_conf;
+slurmctld_config_t slurmctld_config;
+void *acct_db_conn = &acct_db_conn;
+time_t last_job_update;
+
+static struct {
+	job_record_t job;
+	job_details_t details;
+	pthread_mutex_t lock; /* slurmctld's, and the row's */
+	slurmdb_job_rec_t rows[ROWS];
+	int count;
+	int told; /* messages */
+	bool away;
+	bool full;  /* its queue has messages */
+	bool waits; /* and none of them gets there */
+	int asked;
+	double later_s; /* than the clock says */
+} ctld = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- slurmdbd */
+
+static slurmdb_job_rec_t *row_of(time_t submit)
+{
+	for (int i = 0; i < ctld.count; i++) {
+		if (ctld.rows[i].submit == submit)
+			return &ctld.rows[i];
+	}
+	return NULL;
+}
+
+static slurmdb_job_rec_t *add(time_t submit, time_t start, time_t end)
+{
+	slurmdb_job_rec_t *row = &ctld.rows[ctld.count++];
+
+	*row = (slurmdb_job_rec_t){
+		.jobid = JOB,
+		.db_index = (uint64_t) ctld.count,
+		.submit = submit,
+		.start = start,
+		.end = end,
+		.state = JOB_RUNNING,
+	};
+	return row;
+}
+
+static time_t key_of(const job_record_t *job)
+{
+	return job->resize_time ? job->resize_time : job->details->submit_time;
+}
+
+/* ---- its queue */
+
+static struct message {
+	int (*act)(job_record_t *job);
+	job_record_t job;
+	job_details_t details;
+} queue[ROWS];
+static int queued;
+
+static int job_starts(job_record_t *job)
+{
+	slurmdb_job_rec_t *row = row_of(key_of(job));
+
+	if (!row)
+		row = add(key_of(job), 0, 0);
+	row->start = job->start_time;
+	if (job->tres_alloc_str)
+		row->tres_alloc_str = job->tres_alloc_str;
+	return SLURM_SUCCESS;
+}
+
+static int job_ends(job_record_t *job)
+{
+	slurmdb_job_rec_t *row = NULL;
+
+	if (job->db_index && job->db_index != NO_VAL64)
+		row = &ctld.rows[job->db_index - 1];
+	else
+		row = row_of(key_of(job));
+	assert_non_null(row);
+	row->end = IS_JOB_RESIZING(job) ? job->resize_time : job->end_time;
+	row->state = IS_JOB_RESIZING(job) ? JOB_RESIZING : job->job_state;
+	row->exitcode = (int32_t) job->exit_code;
+	if (job->tres_alloc_str)
+		row->tres_alloc_str = job->tres_alloc_str;
+	return SLURM_SUCCESS;
+}
+
+static int tell(int (*act)(job_record_t *job), job_record_t *job)
+{
+	struct message *message = &queue[queued];
+
+	ctld.told++;
+	if (!ctld.waits)
+		return act(job);
+	assert_true(queued < ROWS);
+	queued++;
+	*message = (struct message){ act, *job, *job->details };
+	return SLURM_SUCCESS;
+}
+
+static void all_get_there(void)
+{
+	for (int i = 0; i < queued; i++) {
+		queue[i].job.details = &queue[i].details;
+		queue[i].act(&queue[i].job);
+	}
+	queued = 0;
+	ctld.waits = ctld.full = false;
+}
+
+int jobacct_storage_g_job_start(void *conn, job_record_t *job)
+{
+	(void) conn;
+	return tell(job_starts, job);
+}
+
+int jobacct_storage_g_job_complete(void *conn, job_record_t *job)
+{
+	(void) conn;
+	return tell(job_ends, job);
+}
+
+int acct_storage_g_get_data(void *conn, acct_storage_info_t what, void *data)
+{
+	(void) conn;
+	assert_int_equal(ACCT_STORAGE_INFO_AGENT_COUNT, what);
+	*(int *) data = ctld.full;
+	return SLURM_SUCCESS;
+}
+
+/* ---- what slurmctld has for the queue */
+
+struct xlist {
+	void *items[ROWS];
+	int count;
+};
+
+struct listIterator {
+	List list;
+	int next;
+};
+
+List list_create(ListDelF f)
+{
+	(void) f;
+	return calloc(1, sizeof(struct xlist));
+}
+
+void *list_append(List list, void *item)
+{
+	assert_true(list->count < ROWS);
+	return list->items[list->count++] = item;
+}
+
+int list_count(List list)
+{
+	return list->count;
+}
+
+void list_destroy(List list)
+{
+	free(list);
+}
+
+ListIterator list_iterator_create(List list)
+{
+	ListIterator iter = calloc(1, sizeof(*iter));
+
+	iter->list = list;
+	return iter;
+}
+
+void *list_next(ListIterator iter)
+{
+	return iter->next < iter->list->count ? iter->list->items[iter->next++]
+					      : NULL;
+}
+
+void list_iterator_destroy(ListIterator iter)
+{
+	free(iter);
+}
+
+static List all_rows(void)
+{
+	List rows = list_create(NULL);
+
+	for (int i = 0; i < ctld.count; i++)
+		list_append(rows, &ctld.rows[i]);
+	return rows;
+}
+
+List jobacct_storage_g_get_jobs_cond(void *conn, uint32_t uid,
+				     slurmdb_job_cond_t *what)
+{
+	List rows = NULL;
+
+	(void) conn, (void) uid, (void) what;
+	pthread_mutex_lock(&ctld.lock);
+	ctld.asked++;
+	if (!ctld.away)
+		rows = all_rows();
+	pthread_mutex_unlock(&ctld.lock);
+	return rows;
+}
+
+void slurmdb_destroy_job_cond(void *object)
+{
+	slurmdb_job_cond_t *what = object;
+
+	for (int i = 0; i < what->step_list->count; i++)
+		free(what->step_list->items[i]);
+	for (int i = 0; i < what->cluster_list->count; i++)
+		free(what->cluster_list->items[i]);
+	list_destroy(what->step_list);
+	list_destroy(what->cluster_list);
+	free(what);
+}
+
+job_record_t *find_job_record(uint32_t job_id)
+{
+	return job_id == JOB ? &ctld.job : NULL;
+}
+
+void pollux_record_each(void (*act)(job_record_t *job))
+{
+	act(&ctld.job);
+}
+
+bool pollux_is_elastic(const job_record_t *job)
+{
+	return job == &ctld.job;
+}
+
+void pollux_lock(enum pollux_purpose purpose)
+{
+	(void) purpose;
+	pthread_mutex_lock(&ctld.lock);
+}
+
+void pollux_unlock(enum pollux_purpose purpose)
+{
+	(void) purpose;
+	pthread_mutex_unlock(&ctld.lock);
+}
+
+void pollux_lock_yield(enum pollux_purpose purpose)
+{
+	(void) purpose;
+}
+
+double pollux_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec + ctld.later_s;
+}
+
+void pollux_info(const char *format, ...)
+{
+	(void) format;
+}
+
+void pollux_save_jobs(void)
+{
+}
+
+int error(const char *format, ...)
+{
+	(void) format;
+	return SLURM_ERROR;
+}
+
+bool slurm_with_slurmdbd(void)
+{
+	return true;
+}
+
+void slurm_destroy_selected_step(void *object)
+{
+	(void) object;
+}
+
+void job_pre_resize_acctg(job_record_t *job)
+{
+	(void) job;
+}
+
+void acct_policy_add_job_submit(job_record_t *job)
+{
+	(void) job;
+}
+
+void acct_policy_job_begin(job_record_t *job)
+{
+	(void) job;
+}
+
+void job_set_alloc_tres(job_record_t *job, bool new_alloc)
+{
+	(void) job, (void) new_alloc;
+}
+
+void job_claim_resv(job_record_t *job)
+{
+	(void) job;
+}
+
+void xfree_ptr(void *item)
+{
+	free(item);
+}
+
+int xstrcmp(const char *a, const char *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+#endif
