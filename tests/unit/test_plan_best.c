@@ -64,6 +64,70 @@ static void small_plans_are_the_best_but_for_one_in_a_thousand(void **state)
 	assert_true(tally.missed * 1000 <= tally.compared);
 }
 
+enum { WIDE_GPUS = 48 };
+
+/* Two jobs on one wide node, most of which have too many GPUs some time. */
+static struct plx_problem *wide_problem(uint64_t *seed)
+{
+	struct plx_problem *problem = cluster(1, WIDE_GPUS, 2);
+
+	problem->fairness = chance(seed, 50) ? -1 : 0;
+	problem->hysteresis = 0;
+	for (int j = 0; j < 2; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->min_gpus = 1;
+		job->max_gpus = random_int(seed, 17, WIDE_GPUS);
+		job->profiled_gpus = WIDE_GPUS;
+		random_goodput(seed, &job->goodput, false);
+		job->goodput.limits.min_per_gpu = 1;
+	}
+	return problem;
+}
+
+/* *falls: it has fewer GPUs than there would be. */
+static double best_of_wide(struct plx_problem *problem, bool *falls)
+{
+	double best = 0;
+	int gpus[2];
+
+	for (gpus[0] = 0; gpus[0] <= problem->jobs[0].max_gpus; gpus[0]++) {
+		for (gpus[1] = 0; gpus[1] <= problem->jobs[1].max_gpus &&
+				  gpus[0] + gpus[1] <= WIDE_GPUS;
+		     gpus[1]++) {
+			double fitness = plx_plan_fitness(problem, gpus);
+
+			if (fitness <= best)
+				continue;
+			best = fitness;
+			*falls = gpus[0] + gpus[1] < WIDE_GPUS &&
+				 gpus[0] < problem->jobs[0].max_gpus;
+		}
+	}
+	return best;
+}
+
+static void more_gpus_may_be_worth_less(void **state)
+{
+	struct reached reached[] = { { "a job wants no more", 0 } };
+	uint64_t seed = 21;
+
+	(void) state;
+	for (int i = 0; i < UNIT_CASES(300); i++) {
+		struct plx_problem *problem = wide_problem(&seed);
+		struct plx_plan *plan = searched(problem);
+		bool falls = false;
+		double best = best_of_wide(problem, &falls);
+
+		reached[0].times += falls;
+		assert_true(plan->fitness >= 0.999 * best);
+		assert_true(plan->bound >= best * (1 - 1e-9));
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	assert_all_reached(reached, ARRAY_SIZE(reached), UNIT_CASES(50));
+}
+
 /* The nodes in another order. */
 static void reverse_row(int *row, int count)
 {
@@ -522,6 +586,7 @@ int main(void)
 		cmocka_unit_test(jobs_nearly_alike_have_speedups_of_their_own),
 		cmocka_unit_test(
 			small_plans_are_the_best_but_for_one_in_a_thousand),
+		cmocka_unit_test(more_gpus_may_be_worth_less),
 		cmocka_unit_test(a_plan_is_as_good_with_nodes_in_another_order),
 		cmocka_unit_test(from_nothing_a_plan_comes_close_to_its_bound),
 		cmocka_unit_test(nobody_is_left_out_that_others_may_grow),

@@ -8,9 +8,11 @@
  * Lagrangian dual of the knapsack that remains when nodes are forgotten), and
  * what the jobs would buy is close to the best plan.
  *
- * Of a job's value only the upper concave hull matters. Counts that were not
- * asked for are taken to have the value of the next larger one, and are
- * asked for when a job would buy one.
+ * Of a job's value only the upper concave hull matters. Where there are many
+ * jobs, not all counts are asked for. Those that were not are taken to have the
+ * value of the next larger one, and are asked for when a job would buy one.
+ * That is too little for a job to which more GPUs are worth less: with what few
+ * jobs have all counts are known, and the bound holds.
  */
 #include <float.h>
 #include <math.h>
@@ -23,7 +25,8 @@
 #define RANGE	  1e-9 /* of prices, below the largest */
 #define STEP	  1.1  /* of a price that is nearly known */
 #define ALIKE	  1e-9 /* prices */
-#define FEW	  16   /* counts are all asked for */
+#define FEW	  16   /* counts are all asked for, ... */
+#define ASKED	  8192 /* or so many of all jobs together */
 #define UPGRADE	  16   /* jobs that get what is left over */
 #define GOLDEN	  0.6180339887498949
 #define SECTIONS  20
@@ -393,15 +396,28 @@ static double least_truly(const struct plx_search *search)
 	return least;
 }
 
+/* More GPUs may be worth less: then what was not asked for may be the most. */
+static void ask_rest(const struct plx_search *search, struct plx_search_job *e)
+{
+	if (e->cap > ASKED / search->job_count)
+		return;
+	for (int g = 1; g <= e->cap; g++) {
+		if (isnan(e->counts[g]))
+			e->counts[g] = plx_value_of_count(search, e, g);
+	}
+}
+
 void plx_search_bound(struct plx_search *search)
 {
 	/* Of what was not asked for then, some is known to be worth less. */
 	for (int j = 0; j < search->job_count; j++) {
 		struct plx_search_job *e = &search->jobs[j];
 
-		if (buys(e))
-			e->surplus = fmin(e->surplus, surplus(e, search->price,
-							      e->now.utility));
+		if (!buys(e))
+			continue;
+		ask_rest(search, e);
+		e->surplus = fmin(e->surplus,
+				  surplus(e, search->price, e->now.utility));
 	}
 	search->priced = bound_sum(search, search->price, false);
 	search->bound = search->priced;
