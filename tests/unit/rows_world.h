@@ -54,11 +54,24 @@ static slurmdb_job_rec_t *add(time_t submit, time_t start, time_t end)
 		.jobid = JOB,
 		.db_index = (uint64_t) ctld.count,
 		.submit = submit,
+		.eligible = submit,
 		.start = start,
 		.end = end,
 		.state = JOB_RUNNING,
 	};
 	return row;
+}
+
+/* The data base has texts of its own. */
+static char *stored(const char *text)
+{
+	static char texts[ROWS][64];
+	int i = 0;
+
+	while (texts[i][0] && strcmp(texts[i], text) != 0)
+		i++;
+	assert_true(i < ROWS - 1 && strlen(text) < sizeof(texts[i]));
+	return strcpy(texts[i], text);
 }
 
 static time_t key_of(const job_record_t *job)
@@ -82,9 +95,21 @@ static int job_starts(job_record_t *job)
 	if (!row)
 		row = add(key_of(job), 0, 0);
 	row->start = job->start_time;
+	row->eligible = job->details->begin_time;
 	if (job->tres_alloc_str)
-		row->tres_alloc_str = job->tres_alloc_str;
+		row->tres_alloc_str = stored(job->tres_alloc_str);
 	return SLURM_SUCCESS;
+}
+
+/* A row of which only the end was told: sacct -S does not show it. */
+static slurmdb_job_rec_t *add_ended(const job_record_t *job)
+{
+	slurmdb_job_rec_t *row =
+		add(key_of(job),
+		    job->resize_time ? job->resize_time : job->start_time, 0);
+
+	row->eligible = 0;
+	return row;
 }
 
 static int job_ends(job_record_t *job)
@@ -95,12 +120,13 @@ static int job_ends(job_record_t *job)
 		row = &ctld.rows[job->db_index - 1];
 	else
 		row = row_of(key_of(job));
-	assert_non_null(row);
+	if (!row)
+		row = add_ended(job);
 	row->end = IS_JOB_RESIZING(job) ? job->resize_time : job->end_time;
 	row->state = IS_JOB_RESIZING(job) ? JOB_RESIZING : job->job_state;
 	row->exitcode = (int32_t) job->exit_code;
-	if (job->tres_alloc_str)
-		row->tres_alloc_str = job->tres_alloc_str;
+	if (job->tres_alloc_str && !(job->bit_flags & TRES_STR_CALC))
+		row->tres_alloc_str = stored(job->tres_alloc_str);
 	return SLURM_SUCCESS;
 }
 
@@ -200,13 +226,21 @@ void list_iterator_destroy(ListIterator iter)
 	free(iter);
 }
 
-static List all_rows(void)
+/* As for jobs that are named: also those that were never eligible. */
+static List rows_since(time_t start)
 {
 	List rows = list_create(NULL);
 
-	for (int i = 0; i < ctld.count; i++)
-		list_append(rows, &ctld.rows[i]);
+	for (int i = 0; i < ctld.count; i++) {
+		if (!ctld.rows[i].end || ctld.rows[i].end >= start)
+			list_append(rows, &ctld.rows[i]);
+	}
 	return rows;
+}
+
+static List all_rows(void)
+{
+	return rows_since(0);
 }
 
 List jobacct_storage_g_get_jobs_cond(void *conn, uint32_t uid,
@@ -214,11 +248,11 @@ List jobacct_storage_g_get_jobs_cond(void *conn, uint32_t uid,
 {
 	List rows = NULL;
 
-	(void) conn, (void) uid, (void) what;
+	(void) conn, (void) uid;
 	pthread_mutex_lock(&ctld.lock);
 	ctld.asked++;
 	if (!ctld.away)
-		rows = all_rows();
+		rows = rows_since(what->usage_start);
 	pthread_mutex_unlock(&ctld.lock);
 	return rows;
 }
@@ -336,6 +370,64 @@ int xstrcmp(const char *a, const char *b)
 	if (!a || !b)
 		return (a != NULL) - (b != NULL);
 	return strcmp(a, b);
+}
+
+/* ---- what tests say */
+
+static int set_up(void **state)
+{
+	(void) state;
+	memset(&ctld.job, 0, sizeof(ctld.job));
+	memset(&ctld.details, 0, sizeof(ctld.details));
+	ctld.count = ctld.told = ctld.asked = 0;
+	ctld.away = ctld.full = ctld.waits = false;
+	slurmctld_config.boot_time = 0;
+	queued = 0;
+	ctld.job.job_id = JOB;
+	ctld.job.job_state = JOB_RUNNING;
+	ctld.job.details = &ctld.details;
+	ctld.job.start_time = 100;
+	ctld.details.submit_time = ctld.details.begin_time = 90;
+	return 0;
+}
+
+/* The record's present row begins then, and has that number. */
+static void is_since(time_t time, uint64_t number)
+{
+	ctld.job.resize_time = time;
+	ctld.job.db_index = number;
+}
+
+static void audit(void)
+{
+	struct pollux_account account = { .job_id = JOB, .numbered = true };
+	job_record_t *job = &ctld.job;
+	List rows = all_rows();
+
+	if (IS_JOB_RUNNING(job))
+		pollux_audit(job, &account, rows);
+	else
+		pollux_audit_over(job, rows);
+	list_destroy(rows);
+	pollux_row_free(&account.first);
+}
+
+static bool ends_at(time_t submit, time_t end)
+{
+	bool ends = false;
+
+	for (int i = 0; i < 100 * PATIENCE_S && !ends; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pthread_mutex_lock(&ctld.lock);
+		ends = row_of(submit) && row_of(submit)->end == end;
+		pthread_mutex_unlock(&ctld.lock);
+	}
+	return ends;
+}
+
+static void stop(void)
+{
+	pollux_acct_stop();
 }
 
 #endif

@@ -23,43 +23,6 @@
 static char one[] = "1=1,4=1,1001=1";
 static char two[] = "1=2,4=2,1001=2";
 
-static int set_up(void **state)
-{
-	(void) state;
-	memset(&ctld.job, 0, sizeof(ctld.job));
-	memset(&ctld.details, 0, sizeof(ctld.details));
-	ctld.count = ctld.told = ctld.asked = 0;
-	ctld.away = ctld.full = ctld.waits = false;
-	queued = 0;
-	ctld.job.job_id = JOB;
-	ctld.job.job_state = JOB_RUNNING;
-	ctld.job.details = &ctld.details;
-	ctld.job.start_time = 100;
-	ctld.details.submit_time = 90;
-	return 0;
-}
-
-/* The record's present row begins then, and has that number. */
-static void is_since(time_t time, uint64_t number)
-{
-	ctld.job.resize_time = time;
-	ctld.job.db_index = number;
-}
-
-static void audit(void)
-{
-	struct pollux_account account = { .job_id = JOB, .numbered = true };
-	job_record_t *job = &ctld.job;
-	List rows = all_rows();
-
-	if (IS_JOB_RUNNING(job))
-		pollux_audit(job, &account, rows);
-	else
-		pollux_audit_over(job, rows);
-	list_destroy(rows);
-	pollux_row_free(&account.first);
-}
-
 static void an_open_row_ends_when_the_next_one_begins(void **state)
 {
 	(void) state;
@@ -193,17 +156,29 @@ static void what_is_right_is_left_alone(void **state)
 	assert_int_equal(0, ctld.told);
 }
 
-static bool ends_at(time_t submit, time_t end)
+/* Slurm itself tells that the present row has ended. */
+static void tell_end(time_t end, uint32_t state)
 {
-	bool ends = false;
+	job_record_t copy = ctld.job;
 
-	for (int i = 0; i < 100 * PATIENCE_S && !ends; i++) {
+	copy.job_state = state;
+	copy.end_time = end;
+	if (state & JOB_RESIZING)
+		copy.resize_time = end;
+	jobacct_storage_g_job_complete(NULL, &copy);
+}
+
+static bool has_number(uint64_t number)
+{
+	bool has = false;
+
+	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 		pthread_mutex_lock(&ctld.lock);
-		ends = row_of(submit) && row_of(submit)->end == end;
+		has = ctld.job.db_index == number;
 		pthread_mutex_unlock(&ctld.lock);
 	}
-	return ends;
+	return has;
 }
 
 /* The plugin gives it another shape then. */
@@ -215,18 +190,6 @@ static void resize(time_t now)
 	ctld.job.resize_time = now;
 	pollux_acct_begin_shape(&ctld.job);
 	pthread_mutex_unlock(&ctld.lock);
-}
-
-/* Slurm itself tells that the present row has ended. */
-static void tell_end(time_t end, uint32_t state)
-{
-	job_record_t copy = ctld.job;
-
-	copy.job_state = state;
-	copy.end_time = end;
-	if (state & JOB_RESIZING)
-		copy.resize_time = end;
-	jobacct_storage_g_job_complete(NULL, &copy);
 }
 
 /* Rows from 100 to 150, and from then on. */
@@ -308,19 +271,6 @@ static void the_number_of_another_row_is_not_kept(void **state)
 	assert_int_equal(2, ctld.job.db_index);
 }
 
-static bool has_number(uint64_t number)
-{
-	bool has = false;
-
-	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		pthread_mutex_lock(&ctld.lock);
-		has = ctld.job.db_index == number;
-		pthread_mutex_unlock(&ctld.lock);
-	}
-	return has;
-}
-
 static void nor_while_the_job_runs(void **state)
 {
 	(void) state;
@@ -349,11 +299,6 @@ static void and_it_is_not_resized_before(void **state)
 	pthread_mutex_lock(&ctld.lock);
 	assert_true(pollux_acct_ready(&ctld.job));
 	pthread_mutex_unlock(&ctld.lock);
-	pollux_acct_stop();
-}
-
-static void stop(void)
-{
 	pollux_acct_stop();
 }
 
