@@ -404,10 +404,12 @@ static void audit(void)
 	job_record_t *job = &ctld.job;
 	List rows = all_rows();
 
+	if (IS_JOB_PENDING(job))
+		account.over = job->end_time;
 	if (IS_JOB_RUNNING(job))
 		pollux_audit(job, &account, rows);
 	else
-		pollux_audit_over(job, rows);
+		pollux_audit_over(job, &account, rows);
 	list_destroy(rows);
 	pollux_row_free(&account.first);
 }

@@ -21,6 +21,11 @@ struct pollux_row {
 
 /* The key of the job's present row. */
 time_t pollux_row_key(const job_record_t *job);
+/*
+ * Has it ended? So it has of a job that is put back into the queue, but its
+ * record knows it until its nodes have done with it.
+ */
+bool pollux_row_is_over(const job_record_t *job);
 /* Has slurmdbd given that row a number that slurmctld knows? */
 bool pollux_row_numbered(const job_record_t *job);
 

@@ -149,8 +149,11 @@ static void _exchange_ends(const job_record_t *job, slurmdb_job_rec_t *row,
 	row->tres_alloc_str = tres;
 }
 
-/* Each row of the job ends by the time at which the next one begins. */
-static void _straighten(const job_record_t *job, List rows)
+/*
+ * Each row of the job ends by the time at which the next one begins, and what
+ * began before `over` (0: unknown) by then.
+ */
+static void _straighten(const job_record_t *job, List rows, time_t over)
 {
 	ListIterator iter = list_iterator_create(rows);
 	slurmdb_job_rec_t *row = NULL;
@@ -162,6 +165,8 @@ static void _straighten(const job_record_t *job, List rows)
 		if (row->start < row->submit)
 			_begin_late(job, row);
 		next = _next(job, rows, row);
+		if (row->start < over)
+			next = next ? MIN(next, over) : over;
 		if (!next || (!_is_open(row) && row->end <= next))
 			continue;
 		if (!_is_open(row))
@@ -292,43 +297,38 @@ static void _end_unstarted(job_record_t *job, List rows)
  * job ended before rows were compared. Slurm tells of an end by the number of a
  * row alone.
  */
-static void _report_lost(job_record_t *job, List rows)
+static void _report_lost(const job_record_t *job, List rows)
 {
 	job_record_t copy = *job;
 	struct pollux_row row;
 
 	pollux_row_read(job, &row);
-	if (row.nodes && row.start && row.start < job->end_time &&
-	    !pollux_audit_find(rows, job->job_id, row.submit)) {
-		pollux_info("sched/pollux: JobId=%u: its last row, from %ld to "
-			    "%ld, was lost in accounting and is told again",
-			    job->job_id, (long) row.start,
-			    (long) job->end_time);
-		pollux_report_start(job, &row);
-		copy.db_index = 0;
-		if (row.submit == job->details->submit_time)
-			copy.resize_time = 0;
-		(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
-	}
+	if (!row.nodes || !row.start || row.start >= job->end_time ||
+	    pollux_audit_find(rows, job->job_id, row.submit))
+		goto done;
+	pollux_info("sched/pollux: JobId=%u: its last row, from %ld to %ld, "
+		    "was lost in accounting and is told again",
+		    job->job_id, (long) row.start, (long) job->end_time);
+	pollux_report_start(job, &row);
+	copy.db_index = 0;
+	if (row.submit == job->details->submit_time)
+		copy.resize_time = 0;
+	if (IS_JOB_PENDING(job))
+		copy.job_state = JOB_REQUEUE;
+	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
+done:
 	pollux_row_free(&row);
 }
 
-void pollux_audit_past(job_record_t *job, List rows)
+void pollux_audit_past(job_record_t *job, time_t over, List rows)
 {
-	_straighten(job, rows);
+	if (pollux_row_is_over(job))
+		_report_lost(job, rows);
+	_straighten(job, rows, over);
 	if (IS_JOB_FINISHED(job)) {
 		_end_last(job, rows);
 		_end_unstarted(job, rows);
-		_report_lost(job, rows);
 	}
-}
-
-void pollux_audit_over(job_record_t *job, List rows)
-{
-	pollux_audit_past(job, rows);
-	/* On its way into the queue it has run, and its record knows it. */
-	if (!IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job))
-		_forget_run(job, rows);
 }
 
 /* What the slurmctld before knew of the job's first shape, it took along. */
@@ -343,6 +343,17 @@ static void _learn_first(const job_record_t *job,
 		account->first = _copy(row);
 }
 
+void pollux_audit_over(job_record_t *job, struct pollux_account *account,
+		       List rows)
+{
+	if (pollux_row_is_over(job))
+		_learn_first(job, account, rows);
+	pollux_audit_past(job, account->over, rows);
+	/* On its way into the queue it has run, and its record knows it. */
+	if (!IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job))
+		_forget_run(job, rows);
+}
+
 void pollux_audit(job_record_t *job, struct pollux_account *account, List rows)
 {
 	time_t key = pollux_row_key(job);
@@ -351,7 +362,7 @@ void pollux_audit(job_record_t *job, struct pollux_account *account, List rows)
 	struct pollux_row row;
 
 	_learn_first(job, account, rows);
-	_straighten(job, rows);
+	_straighten(job, rows, account->over);
 	if (newest > key && newest >= job->start_time) {
 		_begin_again(job, account, rows, newest);
 		return;

@@ -311,15 +311,23 @@ static bool _may_be_older(const job_record_t *job)
 	       job->end_time >= slurmctld_config.boot_time - UNSAVED_S;
 }
 
+static bool _has_row(const job_record_t *job)
+{
+	return !IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job);
+}
+
 static void _audit(job_record_t *job)
 {
 	struct pollux_account *account = NULL;
 
 	if (!_may_be_older(job))
 		return;
-	account = _get(job->job_id);
+	account = _of(job);
 	account->audit = true;
 	account->key = job->details->submit_time; /* all rows since */
+	/* It may be over before slurmdbd answers, and forgotten. */
+	if (IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
+		account->over = job->end_time;
 }
 
 void pollux_acct_audit(void)
@@ -453,12 +461,12 @@ static void _compare(struct pollux_account *account, job_record_t *job,
 	account->audit = false;
 	/* What Slurm has told since slurmctld was started may be on its way. */
 	_look_again(account);
-	if (!IS_JOB_PENDING(job)) {
+	if (_has_row(job)) {
 		account->key = pollux_row_key(job);
 		account->numbered = pollux_row_numbered(job);
 	}
 	if (!IS_JOB_RUNNING(job)) {
-		pollux_audit_over(job, rows);
+		pollux_audit_over(job, account, rows);
 		return;
 	}
 	pollux_audit(job, account, rows);
@@ -517,7 +525,7 @@ static bool _settle(struct pollux_account *account, List rows)
 	_follow(account, job);
 	if (account->past && account->look) {
 		account->past = 0;
-		pollux_audit_past(job, rows);
+		pollux_audit_past(job, account->over, rows);
 	}
 	if (!account->numbered && rows)
 		row = pollux_audit_find(rows, job->job_id, account->key);

@@ -16,6 +16,7 @@ struct pollux_account {
 	bool look;     /* and they will be as slurmdbd was told */
 	bool ended;    /* the job has, and its last row was told as it is */
 	bool shared;   /* this life has the key of the last row before it */
+	time_t over;   /* when slurmctld was started, a life was, by then */
 	time_t past;   /* rows since then are to be looked at; 0: none */
 	double past_s; /* since when; monotonic clock */
 	struct pollux_row
@@ -71,10 +72,14 @@ void pollux_audit(job_record_t *job, struct pollux_account *account, List rows);
  * The same when the job has ended or waits: rows of what is over are closed.
  * A job may wait because slurmctld was killed before it had saved its start.
  */
-void pollux_audit_over(job_record_t *job, List rows);
+void pollux_audit_over(job_record_t *job, struct pollux_account *account,
+		       List rows);
 
-/* Rows of what is over: each ends when the next one begins, or the job did. */
-void pollux_audit_past(job_record_t *job, List rows);
+/*
+ * Rows of what is over: each ends when the next one begins, or the job did, and
+ * if it began before `over` (0: unknown) by then.
+ */
+void pollux_audit_past(job_record_t *job, time_t over, List rows);
 
 /* The row with that key; NULL when there is none. */
 slurmdb_job_rec_t *pollux_audit_find(List rows, uint32_t job_id, time_t key);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_untold.c - rows of which slurmdbd was told nothing, or half of it
+ *
+ * The messages died with slurmctld. slurmdbd is played.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sched/pollux/acct/acct.h"
+#include "sched/pollux/acct/row_queue.h"
+#include "sched/pollux/job_options.h"
+#include "sched/pollux/locks.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/monotonic.h"
+#undef ARRAY_SIZE /* Slurm has one, too */
+#include "rows_world.h"
+#include "unit.h"
+
+static char one[] = "1=1,4=1,1001=1";
+static char two[] = "1=2,4=2,1001=2";
+
+static bool has_tres(time_t submit, const char *tres)
+{
+	bool has = false;
+
+	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pthread_mutex_lock(&ctld.lock);
+		has = !xstrcmp(row_of(submit)->tres_alloc_str, tres);
+		pthread_mutex_unlock(&ctld.lock);
+	}
+	return has;
+}
+
+/* Put back into the queue then; its nodes have not done with it yet. */
+static void is_put_back(time_t end)
+{
+	ctld.job.job_state = JOB_PENDING | JOB_COMPLETING;
+	ctld.job.end_time = end;
+}
+
+/* It waits, as if it had never run. */
+static void waits_since(time_t submit)
+{
+	ctld.job.job_state = JOB_PENDING;
+	ctld.job.start_time = ctld.job.end_time = 0;
+	ctld.details.submit_time = submit;
+	is_since(0, 0);
+}
+
+/* That the run was over was lost with slurmctld, and its record has it. */
+static void a_run_ends_when_it_was_put_back(void **state)
+{
+	(void) state;
+	add(90, 100, 150);
+	add(150, 150, 0);
+	is_since(150, 2);
+	is_put_back(200);
+	audit();
+	assert_int_equal(150, row_of(90)->end);
+	assert_int_equal(200, row_of(150)->end);
+}
+
+static void also_if_its_nodes_have_done_before_slurmdbd_is_asked(void **state)
+{
+	(void) state;
+	add(90, 100, 150);
+	add(150, 150, 0);
+	is_since(150, 2);
+	is_put_back(200);
+	ctld.away = true;
+	pollux_acct_start();
+	pollux_acct_audit();
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	pthread_mutex_lock(&ctld.lock);
+	waits_since(214);
+	ctld.away = false;
+	pthread_mutex_unlock(&ctld.lock);
+	assert_true(ends_at(150, 200));
+	stop();
+}
+
+/* The row as well. */
+static void a_lost_row_of_a_run_that_was_put_back_is_told_again(void **state)
+{
+	char node[] = "n1";
+
+	(void) state;
+	add(90, 100, 150);
+	is_since(150, 0);
+	is_put_back(200);
+	ctld.job.nodes = node;
+	ctld.job.tres_alloc_str = two;
+	audit();
+	assert_non_null(row_of(150));
+	assert_int_equal(150, row_of(150)->start);
+	assert_int_equal(200, row_of(150)->end);
+	assert_string_equal(two, row_of(150)->tres_alloc_str);
+	assert_true(row_of(150)->state & JOB_REQUEUE);
+}
+
+static void and_shown_though_slurm_forgot_since_when_it_was_eligible(
+	void **state)
+{
+	char node[] = "n1";
+
+	(void) state;
+	is_put_back(200);
+	ctld.job.nodes = node;
+	ctld.details.begin_time = 0;
+	audit();
+	assert_non_null(row_of(90));
+	assert_int_equal(100, row_of(90)->eligible);
+}
+
+/* Slurm tells of it without a number, as that of the first one. */
+static void a_run_that_was_put_back_gives_its_first_row_back(void **state)
+{
+	job_record_t copy;
+
+	(void) state;
+	add(90, 100, 150)->tres_alloc_str = two;
+	is_since(150, 0);
+	is_put_back(200);
+	ctld.job.tres_alloc_str = one;
+	ctld.waits = true;
+	pollux_acct_start();
+	pollux_acct_audit();
+	nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
+	pthread_mutex_lock(&ctld.lock);
+	copy = ctld.job;
+	copy.resize_time = 0;
+	jobacct_storage_g_job_start(NULL, &copy);
+	waits_since(214);
+	all_get_there();
+	assert_string_equal(one, row_of(90)->tres_alloc_str);
+	pthread_mutex_unlock(&ctld.lock);
+	assert_true(has_tres(90, two));
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_run_ends_when_it_was_put_back, set_up),
+		cmocka_unit_test_setup(
+			also_if_its_nodes_have_done_before_slurmdbd_is_asked,
+			set_up),
+		cmocka_unit_test_setup(
+			a_lost_row_of_a_run_that_was_put_back_is_told_again,
+			set_up),
+		cmocka_unit_test_setup(
+			and_shown_though_slurm_forgot_since_when_it_was_eligible,
+			set_up),
+		cmocka_unit_test_setup(
+			a_run_that_was_put_back_gives_its_first_row_back,
+			set_up),
+	};
+
+	/* Newer releases number rows in slurmctld, and nobody keeps a book. */
+	if (!POLLUX_SLURMDBD_NUMBERS)
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
