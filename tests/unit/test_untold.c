@@ -117,6 +117,80 @@ static void and_shown_though_slurm_forgot_since_when_it_was_eligible(
 	assert_int_equal(100, row_of(90)->eligible);
 }
 
+/* Of two GPUs from 100 to 126; Slurm has told of its TRES with its steps. */
+static void has_ended(uint64_t number)
+{
+	static char node[] = "n1";
+
+	ctld.job.job_state = JOB_COMPLETE;
+	ctld.job.end_time = 126;
+	ctld.job.db_index = number;
+	ctld.job.nodes = node;
+	ctld.job.tres_alloc_str = two;
+	ctld.job.bit_flags = TRES_STR_CALC;
+}
+
+static void has_its_row(void)
+{
+	assert_int_equal(100, row_of(90)->start);
+	assert_int_equal(126, row_of(90)->end);
+	assert_in_range(row_of(90)->eligible, 90, 100);
+	assert_string_equal(two, row_of(90)->tres_alloc_str);
+}
+
+/* The message of its start died with slurmctld. */
+static void a_row_of_which_only_the_end_was_told_is_shown(void **state)
+{
+	(void) state;
+	has_ended(0);
+	jobacct_storage_g_job_complete(NULL, &ctld.job);
+	assert_int_equal(0, row_of(90)->eligible);
+	audit();
+	has_its_row();
+}
+
+static void a_row_without_a_start_gets_that_of_the_job(void **state)
+{
+	(void) state;
+	add(90, 0, 0);
+	has_ended(1);
+	jobacct_storage_g_job_complete(NULL, &ctld.job);
+	audit();
+	has_its_row();
+}
+
+static void unless_the_job_was_cancelled_while_it_waited(void **state)
+{
+	(void) state;
+	add(90, 0, 126);
+	has_ended(1);
+	ctld.job.start_time = 126;
+	audit();
+	assert_int_equal(0, ctld.told);
+}
+
+static void so_is_one_of_the_run_before(void **state)
+{
+	(void) state;
+	add(90, 100, 126)->eligible = 0;
+	waits_since(127);
+	audit();
+	assert_int_equal(100, row_of(90)->eligible);
+	assert_int_equal(100, row_of(90)->start);
+	assert_int_equal(126, row_of(90)->end);
+}
+
+/* A killed slurmctld has given its number to another. */
+static void but_not_one_of_another_user(void **state)
+{
+	(void) state;
+	add(80, 81, 85)->eligible = 0;
+	row_of(80)->uid = 1234;
+	waits_since(127);
+	audit();
+	assert_int_equal(0, ctld.told);
+}
+
 /* Slurm tells of it without a number, as that of the first one. */
 static void a_run_that_was_put_back_gives_its_first_row_back(void **state)
 {
@@ -156,6 +230,14 @@ int main(void)
 		cmocka_unit_test_setup(
 			and_shown_though_slurm_forgot_since_when_it_was_eligible,
 			set_up),
+		cmocka_unit_test_setup(
+			a_row_of_which_only_the_end_was_told_is_shown, set_up),
+		cmocka_unit_test_setup(
+			a_row_without_a_start_gets_that_of_the_job, set_up),
+		cmocka_unit_test_setup(
+			unless_the_job_was_cancelled_while_it_waited, set_up),
+		cmocka_unit_test_setup(so_is_one_of_the_run_before, set_up),
+		cmocka_unit_test_setup(but_not_one_of_another_user, set_up),
 		cmocka_unit_test_setup(
 			a_run_that_was_put_back_gives_its_first_row_back,
 			set_up),

@@ -150,6 +150,29 @@ static void _exchange_ends(const job_record_t *job, slurmdb_job_rec_t *row,
 }
 
 /*
+ * Of a row that Slurm told only the end of, slurmdbd does not know since when
+ * it was eligible, and sacct -S does not show it. Slurm forgets the same of a
+ * running job that is held.
+ */
+static void _show(const job_record_t *job, slurmdb_job_rec_t *row)
+{
+	struct pollux_row shown = _copy(row);
+
+	pollux_info("sched/pollux: JobId=%u: its row from %ld was hidden in "
+		    "accounting",
+		    job->job_id, (long) row->start);
+	shown.eligible = row->eligible = row->start;
+	pollux_report_start(job, &shown);
+	pollux_row_free(&shown);
+}
+
+/* Or of a job that was forgotten, and had its number. */
+static bool _is_its_own(const job_record_t *job, const slurmdb_job_rec_t *row)
+{
+	return !row->uid || row->uid == job->user_id;
+}
+
+/*
  * Each row of the job ends by the time at which the next one begins, and what
  * began before `over` (0: unknown) by then.
  */
@@ -164,6 +187,8 @@ static void _straighten(const job_record_t *job, List rows, time_t over)
 			continue;
 		if (row->start < row->submit)
 			_begin_late(job, row);
+		if (!row->eligible && _is_its_own(job, row))
+			_show(job, row);
 		next = _next(job, rows, row);
 		if (row->start < over)
 			next = next ? MIN(next, over) : over;
@@ -295,27 +320,34 @@ static void _end_unstarted(job_record_t *job, List rows)
 /*
  * The start of its last row was lost with a slurmctld that was killed, and the
  * job ended before rows were compared. Slurm tells of an end by the number of a
- * row alone.
+ * row alone, or makes one that has nothing but that.
  */
 static void _report_lost(const job_record_t *job, List rows)
 {
+	slurmdb_job_rec_t *known = NULL;
 	job_record_t copy = *job;
 	struct pollux_row row;
 
 	pollux_row_read(job, &row);
+	known = pollux_audit_find(rows, job->job_id, row.submit);
 	if (!row.nodes || !row.start || row.start >= job->end_time ||
-	    pollux_audit_find(rows, job->job_id, row.submit))
+	    (known && _has_begun(known) && known->eligible))
 		goto done;
 	pollux_info("sched/pollux: JobId=%u: its last row, from %ld to %ld, "
 		    "was lost in accounting and is told again",
 		    job->job_id, (long) row.start, (long) job->end_time);
 	pollux_report_start(job, &row);
-	copy.db_index = 0;
+	copy.db_index = known ? known->db_index : 0;
 	if (row.submit == job->details->submit_time)
 		copy.resize_time = 0;
 	if (IS_JOB_PENDING(job))
 		copy.job_state = JOB_REQUEUE;
 	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
+	if (known) {
+		known->start = row.start;
+		known->eligible = row.eligible;
+		known->end = job->end_time;
+	}
 done:
 	pollux_row_free(&row);
 }
