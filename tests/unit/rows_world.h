@@ -427,6 +427,18 @@ static bool ends_at(time_t submit, time_t end)
 	return ends;
 }
 
+/* Slurm itself tells that the present row has ended. */
+static void tell_end(time_t end, uint32_t state)
+{
+	job_record_t copy = ctld.job;
+
+	copy.job_state = state;
+	copy.end_time = end;
+	if (state & JOB_RESIZING)
+		copy.resize_time = end;
+	jobacct_storage_g_job_complete(NULL, &copy);
+}
+
 static void stop(void)
 {
 	pollux_acct_stop();

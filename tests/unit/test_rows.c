@@ -156,18 +156,6 @@ static void what_is_right_is_left_alone(void **state)
 	assert_int_equal(0, ctld.told);
 }
 
-/* Slurm itself tells that the present row has ended. */
-static void tell_end(time_t end, uint32_t state)
-{
-	job_record_t copy = ctld.job;
-
-	copy.job_state = state;
-	copy.end_time = end;
-	if (state & JOB_RESIZING)
-		copy.resize_time = end;
-	jobacct_storage_g_job_complete(NULL, &copy);
-}
-
 static bool has_number(uint64_t number)
 {
 	bool has = false;

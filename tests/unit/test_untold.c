@@ -149,6 +149,44 @@ static void a_row_of_which_only_the_end_was_told_is_shown(void **state)
 	has_its_row();
 }
 
+/* Before rows were compared, slurmdbd was back and Slurm counted anew. */
+static void is_compared_when_slurm_has_forgotten(void)
+{
+	static char blank[] = "1=1,5=1";
+
+	ctld.away = true;
+	pollux_acct_start();
+	pollux_acct_audit();
+	pthread_mutex_lock(&ctld.lock);
+	jobacct_storage_g_job_complete(NULL, &ctld.job);
+	ctld.job.tres_alloc_str = blank;
+	ctld.away = false;
+	pthread_mutex_unlock(&ctld.lock);
+}
+
+static void also_if_slurm_has_forgotten_what_the_job_had(void **state)
+{
+	(void) state;
+	has_ended(0);
+	is_compared_when_slurm_has_forgotten();
+	assert_true(has_tres(90, two));
+	has_its_row();
+	stop();
+}
+
+static void and_the_job_was_resized(void **state)
+{
+	(void) state;
+	add(90, 100, 113);
+	has_ended(0);
+	is_since(113, 0);
+	is_compared_when_slurm_has_forgotten();
+	assert_true(has_tres(113, two));
+	assert_int_equal(113, row_of(113)->eligible);
+	assert_int_equal(126, row_of(113)->end);
+	stop();
+}
+
 static void a_row_without_a_start_gets_that_of_the_job(void **state)
 {
 	(void) state;
@@ -189,6 +227,34 @@ static void but_not_one_of_another_user(void **state)
 	waits_since(127);
 	audit();
 	assert_int_equal(0, ctld.told);
+}
+
+/* It began right before slurmctld was killed, and ends right after. */
+static void a_shape_that_ends_before_rows_are_compared_is_known(void **state)
+{
+	static char node[] = "n1";
+
+	(void) state;
+	add(90, 100, 113);
+	is_since(113, 0);
+	ctld.job.nodes = node;
+	ctld.job.tres_alloc_str = two;
+	ctld.away = true;
+	pollux_acct_start();
+	pollux_acct_audit();
+	pthread_mutex_lock(&ctld.lock);
+	ctld.job.bit_flags = TRES_STR_CALC;
+	tell_end(126, JOB_REQUEUE);
+	row_of(113)->end = 126;
+	ctld.job.bit_flags = 0;
+	ctld.job.nodes = ctld.job.tres_alloc_str = NULL;
+	waits_since(127);
+	ctld.away = false;
+	pthread_mutex_unlock(&ctld.lock);
+	assert_true(has_tres(113, two));
+	assert_int_equal(113, row_of(113)->eligible);
+	assert_int_equal(126, row_of(113)->end);
+	stop();
 }
 
 /* Slurm tells of it without a number, as that of the first one. */
@@ -233,11 +299,17 @@ int main(void)
 		cmocka_unit_test_setup(
 			a_row_of_which_only_the_end_was_told_is_shown, set_up),
 		cmocka_unit_test_setup(
+			also_if_slurm_has_forgotten_what_the_job_had, set_up),
+		cmocka_unit_test_setup(and_the_job_was_resized, set_up),
+		cmocka_unit_test_setup(
 			a_row_without_a_start_gets_that_of_the_job, set_up),
 		cmocka_unit_test_setup(
 			unless_the_job_was_cancelled_while_it_waited, set_up),
 		cmocka_unit_test_setup(so_is_one_of_the_run_before, set_up),
 		cmocka_unit_test_setup(but_not_one_of_another_user, set_up),
+		cmocka_unit_test_setup(
+			a_shape_that_ends_before_rows_are_compared_is_known,
+			set_up),
 		cmocka_unit_test_setup(
 			a_run_that_was_put_back_gives_its_first_row_back,
 			set_up),

@@ -72,7 +72,8 @@ void pollux_account_keep_up(const job_record_t *job,
 	time_t key = pollux_row_key(job);
 
 	if (account->last.submit == key &&
-	    !xstrcmp(account->last.tres_alloc, job->tres_alloc_str))
+	    (!xstrcmp(account->last.tres_alloc, job->tres_alloc_str) ||
+	     !pollux_row_knows_tres(job)))
 		return;
 	if (account->last.submit != key)
 		_report_last(job, account);

@@ -31,8 +31,7 @@ bool pollux_row_is_over(const job_record_t *job)
 	       (IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job));
 }
 
-/* Slurm may have counted anew what an ended job has: not even a node. */
-static bool _knows_tres(const job_record_t *job)
+bool pollux_row_knows_tres(const job_record_t *job)
 {
 	return !IS_JOB_FINISHED(job) || !job->tres_alloc_str ||
 	       strstr(job->tres_alloc_str, NODES);
@@ -52,8 +51,9 @@ void pollux_row_read(const job_record_t *job, struct pollux_row *row)
 		.start = resized ? job->resize_time : job->start_time,
 		.eligible = resized ? job->resize_time : eligible,
 		.nodes = xstrdup(job->nodes),
-		.tres_alloc =
-			_knows_tres(job) ? xstrdup(job->tres_alloc_str) : NULL,
+		.tres_alloc = pollux_row_knows_tres(job)
+				      ? xstrdup(job->tres_alloc_str)
+				      : NULL,
 		.tres_req = xstrdup(job->tres_req_str),
 		.node_count = job->total_nodes,
 		.cpus = job->details->min_cpus,

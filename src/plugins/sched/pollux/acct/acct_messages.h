@@ -26,6 +26,8 @@ time_t pollux_row_key(const job_record_t *job);
  * record knows it until its nodes have done with it.
  */
 bool pollux_row_is_over(const job_record_t *job);
+/* Slurm may have counted anew what an ended job has: not even a node. */
+bool pollux_row_knows_tres(const job_record_t *job);
 /* Has slurmdbd given that row a number that slurmctld knows? */
 bool pollux_row_numbered(const job_record_t *job);
 

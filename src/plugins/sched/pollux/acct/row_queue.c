@@ -316,6 +316,16 @@ static bool _has_row(const job_record_t *job)
 	return !IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job);
 }
 
+/* Its present row, also if that is the first one. */
+static void _note(const job_record_t *job, struct pollux_account *account)
+{
+	pollux_account_keep(job, account);
+	if (account->last.submit)
+		return;
+	pollux_row_free(&account->first);
+	pollux_row_read(job, &account->first);
+}
+
 static void _audit(job_record_t *job)
 {
 	struct pollux_account *account = NULL;
@@ -328,6 +338,8 @@ static void _audit(job_record_t *job)
 	/* It may be over before slurmdbd answers, and forgotten. */
 	if (IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
 		account->over = job->end_time;
+	if (_has_row(job))
+		_note(job, account);
 }
 
 void pollux_acct_audit(void)
