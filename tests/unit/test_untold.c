@@ -117,6 +117,21 @@ static void and_shown_though_slurm_forgot_since_when_it_was_eligible(
 	assert_int_equal(100, row_of(90)->eligible);
 }
 
+/* The repair of a slurmctld that was killed before it was taken. */
+static void rows_of_the_run_before_are_compared_as_well(void **state)
+{
+	(void) state;
+	add(90, 100, 180);
+	add(150, 150, 180);
+	add(180, 180, 200);
+	waits_since(201);
+	slurmctld_config.boot_time = 210;
+	pollux_acct_start();
+	pollux_acct_audit();
+	assert_true(ends_at(90, 150));
+	stop();
+}
+
 /* Of two GPUs from 100 to 126; Slurm has told of its TRES with its steps. */
 static void has_ended(uint64_t number)
 {
@@ -147,6 +162,20 @@ static void a_row_of_which_only_the_end_was_told_is_shown(void **state)
 	assert_int_equal(0, row_of(90)->eligible);
 	audit();
 	has_its_row();
+}
+
+/* slurmdbd was away for long before slurmctld was killed. */
+static void also_of_a_job_that_ended_minutes_ago(void **state)
+{
+	(void) state;
+	has_ended(0);
+	jobacct_storage_g_job_complete(NULL, &ctld.job);
+	slurmctld_config.boot_time = 126 + 300;
+	pollux_acct_start();
+	pollux_acct_audit();
+	assert_true(has_tres(90, two));
+	has_its_row();
+	stop();
 }
 
 /* Before rows were compared, slurmdbd was back and Slurm counted anew. */
@@ -297,7 +326,11 @@ int main(void)
 			and_shown_though_slurm_forgot_since_when_it_was_eligible,
 			set_up),
 		cmocka_unit_test_setup(
+			rows_of_the_run_before_are_compared_as_well, set_up),
+		cmocka_unit_test_setup(
 			a_row_of_which_only_the_end_was_told_is_shown, set_up),
+		cmocka_unit_test_setup(also_of_a_job_that_ended_minutes_ago,
+				       set_up),
 		cmocka_unit_test_setup(
 			also_if_slurm_has_forgotten_what_the_job_had, set_up),
 		cmocka_unit_test_setup(and_the_job_was_resized, set_up),

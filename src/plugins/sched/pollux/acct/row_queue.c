@@ -24,10 +24,10 @@
 #define AUDIT_S	     15.0
 #define AUDIT_EACH_S 0.4
 /*
- * Slurm saves what happens to jobs a few seconds later, and a job may be
- * updated after its end, while it completes.
+ * What slurmctld had to tell slurmdbd dies with it, and slurmdbd may have been
+ * away: so far before its start rows may be wrong.
  */
-#define UNSAVED_S 60
+#define UNTOLD_S 600
 /*
  * Rows are looked at after so long even if there are always messages. Slurm's
  * queue tries again ten seconds after slurmdbd did not answer it.
@@ -308,7 +308,7 @@ static bool _may_be_older(const job_record_t *job)
 	if (!job->details || !pollux_is_elastic(job))
 		return false;
 	return !IS_JOB_FINISHED(job) ||
-	       job->end_time >= slurmctld_config.boot_time - UNSAVED_S;
+	       job->end_time >= slurmctld_config.boot_time - UNTOLD_S;
 }
 
 static bool _has_row(const job_record_t *job)
@@ -335,6 +335,10 @@ static void _audit(job_record_t *job)
 	account = _of(job);
 	account->audit = true;
 	account->key = job->details->submit_time; /* all rows since */
+	/* And those of lives before. */
+	account->past =
+		MIN(account->submit, slurmctld_config.boot_time - UNTOLD_S);
+	account->past = MAX(account->past, 1);
 	/* It may be over before slurmdbd answers, and forgotten. */
 	if (IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
 		account->over = job->end_time;
@@ -535,7 +539,7 @@ static bool _settle(struct pollux_account *account, List rows)
 	if (account->audit && account->submit != job->details->submit_time)
 		return false;
 	_follow(account, job);
-	if (account->past && account->look) {
+	if (account->past && account->look && !account->audit) {
 		account->past = 0;
 		pollux_audit_past(job, account->over, rows);
 	}
