@@ -427,6 +427,19 @@ static bool ends_at(time_t submit, time_t end)
 	return ends;
 }
 
+static bool has_number(uint64_t number)
+{
+	bool has = false;
+
+	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pthread_mutex_lock(&ctld.lock);
+		has = ctld.job.db_index == number;
+		pthread_mutex_unlock(&ctld.lock);
+	}
+	return has;
+}
+
 /* Slurm itself tells that the present row has ended. */
 static void tell_end(time_t end, uint32_t state)
 {

@@ -156,19 +156,6 @@ static void what_is_right_is_left_alone(void **state)
 	assert_int_equal(0, ctld.told);
 }
 
-static bool has_number(uint64_t number)
-{
-	bool has = false;
-
-	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		pthread_mutex_lock(&ctld.lock);
-		has = ctld.job.db_index == number;
-		pthread_mutex_unlock(&ctld.lock);
-	}
-	return has;
-}
-
 /* The plugin gives it another shape then. */
 static void resize(time_t now)
 {

@@ -286,6 +286,20 @@ static void a_shape_that_ends_before_rows_are_compared_is_known(void **state)
 	stop();
 }
 
+/* slurmdbd did not answer when Slurm told of what was left. */
+static void a_job_that_lost_a_node_without_slurmdbd_gets_its_number(
+	void **state)
+{
+	(void) state;
+	add(90, 100, 150);
+	add(150, 150, 0);
+	is_since(150, NO_VAL64);
+	pollux_acct_start();
+	pollux_acct_see(JOB);
+	assert_true(has_number(2));
+	stop();
+}
+
 /* Slurm tells of it without a number, as that of the first one. */
 static void a_run_that_was_put_back_gives_its_first_row_back(void **state)
 {
@@ -342,6 +356,9 @@ int main(void)
 		cmocka_unit_test_setup(but_not_one_of_another_user, set_up),
 		cmocka_unit_test_setup(
 			a_shape_that_ends_before_rows_are_compared_is_known,
+			set_up),
+		cmocka_unit_test_setup(
+			a_job_that_lost_a_node_without_slurmdbd_gets_its_number,
 			set_up),
 		cmocka_unit_test_setup(
 			a_run_that_was_put_back_gives_its_first_row_back,

@@ -40,6 +40,11 @@
  * lost for so long: Slurm finds out within ten seconds that it is back.
  */
 #define LOSES_S 60.0
+/*
+ * Slurm asks for no number of a resized job. What it asked before has been
+ * answered when we are, as there is one connection, and is written down soon.
+ */
+#define ANSWERED_S 15
 /* Jobs in one question. */
 #define BATCH 500
 /* Of more jobs some are looked for one by one. */
@@ -436,12 +441,15 @@ static slurmdb_job_cond_t *_question(void)
 /*
  * Slurm itself has asked for this number. Its answer would be taken for that of
  * the job's row at that time, even if the job was resized meanwhile. Of a job
- * that has ended it is we who wrote that (_settle_ended()).
+ * that has ended it is we who wrote that (_settle_ended()). Slurm writes it as
+ * well when it takes a node away, and leaves it where slurmdbd does not answer.
  */
 static bool _slurm_asks(const job_record_t *job)
 {
 	return job->db_index == NO_VAL64 && !IS_JOB_FINISHED(job) &&
-	       job->details->submit_time >= slurmctld_config.boot_time;
+	       job->details->submit_time >= slurmctld_config.boot_time &&
+	       (pollux_row_key(job) == job->details->submit_time ||
+		time(NULL) - pollux_row_key(job) <= ANSWERED_S);
 }
 
 static void _number(job_record_t *job, struct pollux_account *account,
