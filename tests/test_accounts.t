@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 34
+plan 36
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
@@ -378,6 +378,37 @@ ends_with_a_killed_slurmctld() {
 	logged "JobId=$job held 2 GPUs" && restart_slurmctld
 }
 ok "also if slurmctld has to be killed then" ends_with_a_killed_slurmctld
+
+# Slurm tells of its end at once, and has it wait when its node has done with it.
+# slurmd hangs meanwhile, and slurmdbd was told of nothing when slurmctld died.
+is_put_back_untold() {
+	local slurmd
+	grow "untold" && sleep 1.1 && stop_slurmdbd || return
+	slurmd=$(cat "$SB/run/$(job_field "$job" BatchHost).pid")
+	kill -STOP "$slurmd"
+	sb scontrol requeue "$job"
+	put_back=$(date +%s)
+	sleep 8
+	kill_slurmctld
+	restart_slurmctld
+	start_slurmdbd
+	sleep 3
+	kill -CONT "$slurmd"
+	wait_until "logged 'Requeuing JobId=$job\$'" 60
+}
+
+ends_when_it_was_put_back() {
+	rows_of "$job" | tee "$WORK/rows.txt"
+	awk -v end="$put_back" '$3 > 0 && $3 < end { last = $4 }
+		END { exit !(last ~ /^[0-9]+$/ && last - end <= 1) }' \
+		"$WORK/rows.txt"
+}
+
+ok "a job is put back while slurmdbd is away, and slurmctld killed" \
+	is_put_back_untold
+ok_if_told "its last row ends when it was put back" \
+	wait_until ends_when_it_was_put_back 30
+sb scancel "$job"
 
 # Slurm counts anew what jobs have, once slurmdbd takes a message, and tells all
 # their ends again when it is started anew: of those that have ended it would
