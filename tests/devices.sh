@@ -106,13 +106,17 @@ opened_twice() (
 	sort -n "$WORK/opens" | awk -f "$POLLUX_SRCDIR/tests/opened_twice.awk"
 )
 
-# write_agree: $WORK/agree, a job's script that says yes to whatever is asked.
+# write_agree: $WORK/agree [FILE], a job's script that says yes to whatever is
+# asked, once there is such a file.
 write_agree() {
 	cat >"$WORK/agree" <<END
 #!/bin/bash
 while :; do
 	serial=\$(scontrol show job "\$SLURM_JOB_ID" |
 		grep -oE 'serial=[0-9]+' | cut -d= -f2)
+	until [ -z "\$1" ] || [ "\${serial:-0}" = 0 ] || [ -e "\$1" ]; do
+		sleep 0.1
+	done
 	scontrol update job="\$SLURM_JOB_ID" comment="[pollux v=1 \\
 launcher=batch resizes=0 pause=0,0 ack=\${serial:-0} phase=training]"
 	sleep 0.2

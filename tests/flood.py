@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# flood.py - keep the slurmd of this node from answering when the job is to give
-# GPUs up, as anybody can who connects to it and says nothing
+# flood.py FILE - keep the slurmd of this node from answering when the job is to
+# give GPUs up, as anybody can who connects to it and says nothing. The file is
+# there from then on.
 #
 # slurmd answers with 256 threads, and each waits for what a connection brings.
 # Pings pass now and then, as it lets go for two seconds in twenty.
@@ -11,6 +12,7 @@ import re
 import select
 import socket
 import subprocess
+import sys
 import time
 
 MANY = 600
@@ -61,6 +63,7 @@ def main():
             held += [connect(to) for _ in range(MANY - len(held))]
             time.sleep(0.1)
             held = without_dead(held)
+            open(sys.argv[1], 'w').close()
         for one in held:
             one.close()
 

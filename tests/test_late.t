@@ -176,10 +176,11 @@ flood() {
 	done
 	cat >"$WORK/flood" <<END
 #!/bin/bash
-python3 $POLLUX_SRCDIR/tests/flood.py &
-exec $WORK/agree
+python3 $POLLUX_SRCDIR/tests/flood.py $WORK/full/file &
+exec $WORK/agree $WORK/full/file
 END
 	chmod 755 "$WORK/flood"
+	mkdir -m 777 "$WORK/full"
 	job=$(as daemon sbatch --parsable -o /dev/null --gres=gpu:2 -N1 \
 		--scheduler-params=pollux,min=1,max=2 "$WORK/flood")
 	wait_until "is_state $job RUNNING && trains $job" 60
