@@ -71,7 +71,7 @@ static char *stored(const char *text)
 	while (texts[i][0] && strcmp(texts[i], text) != 0)
 		i++;
 	assert_true(i < ROWS - 1 && strlen(text) < sizeof(texts[i]));
-	return strcpy(texts[i], text);
+	return texts[i][0] ? texts[i] : strcpy(texts[i], text);
 }
 
 static time_t key_of(const job_record_t *job)
