@@ -238,8 +238,8 @@ ok "not where that is another's, while a credential is good" eval '
 ok "when it is good no more, it does" wait_until "has_gpus $job 2" 90
 done_with "$job" "$three" "$two"
 
-if slurm_since 26.05; then
-	threadless="this slurmd has no thread for each connection"
+if slurm_since 24.11; then
+	threadless="this slurmd lets no connection wait behind silent ones"
 	skip "a job that keeps its node from answering keeps its GPUs at first" \
 		"$threadless"
 	skip "and is put back into the queue in the end" "$threadless"
