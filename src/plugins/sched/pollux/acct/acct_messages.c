@@ -25,6 +25,11 @@ bool pollux_row_numbered(const job_record_t *job)
 #define NODES                                                                  \
 	",4=" /* TRES_NODE in "1=2,2=500,4=1": CPUs and memory are first */
 
+bool pollux_row_has_begun(const job_record_t *job)
+{
+	return !IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job);
+}
+
 bool pollux_row_is_over(const job_record_t *job)
 {
 	return IS_JOB_FINISHED(job) ||
@@ -40,11 +45,11 @@ bool pollux_row_knows_tres(const job_record_t *job)
 void pollux_row_read(const job_record_t *job, struct pollux_row *row)
 {
 	bool resized = _resized(job);
-	bool waits = IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job);
 	time_t eligible = job->details->begin_time;
 
 	/* Slurm forgets that when a running job is held, and sacct the row. */
-	if (!waits && (!eligible || eligible > job->start_time))
+	if (pollux_row_has_begun(job) &&
+	    (!eligible || eligible > job->start_time))
 		eligible = job->start_time;
 	*row = (struct pollux_row){
 		.submit = pollux_row_key(job),

@@ -21,6 +21,8 @@ struct pollux_row {
 
 /* The key of the job's present row. */
 time_t pollux_row_key(const job_record_t *job);
+/* It has begun: that of a job that waits, and has not just run, has not. */
+bool pollux_row_has_begun(const job_record_t *job);
 /*
  * Has it ended? So it has of a job that is put back into the queue, but its
  * record knows it until its nodes have done with it.

@@ -316,11 +316,6 @@ static bool _may_be_older(const job_record_t *job)
 	       job->end_time >= slurmctld_config.boot_time - UNTOLD_S;
 }
 
-static bool _has_row(const job_record_t *job)
-{
-	return !IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job);
-}
-
 /* Its present row, also if that is the first one. */
 static void _note(const job_record_t *job, struct pollux_account *account)
 {
@@ -345,9 +340,9 @@ static void _audit(job_record_t *job)
 		MIN(account->submit, slurmctld_config.boot_time - UNTOLD_S);
 	account->past = MAX(account->past, 1);
 	/* It may be over before slurmdbd answers, and forgotten. */
-	if (IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
-		account->over = job->end_time;
-	if (_has_row(job))
+	if (IS_JOB_PENDING(job) && pollux_row_is_over(job))
+		account->over = MIN(job->end_time, time(NULL));
+	if (pollux_row_has_begun(job))
 		_note(job, account);
 }
 
@@ -485,7 +480,7 @@ static void _compare(struct pollux_account *account, job_record_t *job,
 	account->audit = false;
 	/* What Slurm has told since slurmctld was started may be on its way. */
 	_look_again(account);
-	if (_has_row(job)) {
+	if (pollux_row_has_begun(job)) {
 		account->key = pollux_row_key(job);
 		account->numbered = pollux_row_numbered(job);
 	}
