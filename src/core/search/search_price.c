@@ -409,7 +409,10 @@ static void ask_rest(const struct plx_search *search, struct plx_search_job *e)
 
 void plx_search_bound(struct plx_search *search)
 {
-	/* Of what was not asked for then, some is known to be worth less. */
+	/*
+	 * Of what was not asked for then, some is known to be worth less; or
+	 * more, and then less is ruled out than might be.
+	 */
 	for (int j = 0; j < search->job_count; j++) {
 		struct plx_search_job *e = &search->jobs[j];
 
