@@ -35,6 +35,10 @@ static struct {
 	double later_s; /* than the clock says */
 } ctld = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* TRES of so many GPUs, each on a node of its own. */
+static char one[] = "1=1,4=1,1001=1";
+static char two[] = "1=2,4=2,1001=2";
+
 /* ---- slurmdbd */
 
 static slurmdb_job_rec_t *row_of(time_t submit)
@@ -414,30 +418,49 @@ static void audit(void)
 	pollux_row_free(&account.first);
 }
 
-static bool ends_at(time_t submit, time_t end)
-{
-	bool ends = false;
+/* What is waited for, of a row or of the job. */
+struct wanted {
+	time_t submit;
+	time_t end;
+	uint64_t number;
+	const char *tres;
+};
 
-	for (int i = 0; i < 100 * PATIENCE_S && !ends; i++) {
+/* In time; asked under slurmctld's lock. */
+static bool becomes(bool (*is)(const struct wanted *), struct wanted wanted)
+{
+	bool so = false;
+
+	for (int i = 0; i < 100 * PATIENCE_S && !so; i++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 		pthread_mutex_lock(&ctld.lock);
-		ends = row_of(submit) && row_of(submit)->end == end;
+		so = is(&wanted);
 		pthread_mutex_unlock(&ctld.lock);
 	}
-	return ends;
+	return so;
+}
+
+static bool has_that_end(const struct wanted *wanted)
+{
+	const slurmdb_job_rec_t *row = row_of(wanted->submit);
+
+	return row && row->end == wanted->end;
+}
+
+static bool ends_at(time_t submit, time_t end)
+{
+	return becomes(has_that_end,
+		       (struct wanted){ .submit = submit, .end = end });
+}
+
+static bool has_that_number(const struct wanted *wanted)
+{
+	return ctld.job.db_index == wanted->number;
 }
 
 static bool has_number(uint64_t number)
 {
-	bool has = false;
-
-	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		pthread_mutex_lock(&ctld.lock);
-		has = ctld.job.db_index == number;
-		pthread_mutex_unlock(&ctld.lock);
-	}
-	return has;
+	return becomes(has_that_number, (struct wanted){ .number = number });
 }
 
 /* Slurm itself tells that the present row has ended. */

@@ -20,9 +20,6 @@
 #include "rows_world.h"
 #include "unit.h"
 
-static char one[] = "1=1,4=1,1001=1";
-static char two[] = "1=2,4=2,1001=2";
-
 static void an_open_row_ends_when_the_next_one_begins(void **state)
 {
 	(void) state;
@@ -385,27 +382,25 @@ static void unless_it_has_begun_again(void **state)
 	stop();
 }
 
+static bool is_told_no_more(const struct wanted *unused)
+{
+	(void) unused;
+	return ctld.job.bit_flags & TRES_STR_CALC;
+}
+
 /*
  * A slurmctld that was started while slurmdbd was away counts anew what jobs
  * have when it is back, and the next one tells that of those that have ended.
  */
 static void what_an_ended_job_had_is_told_once(void **state)
 {
-	bool told = true;
-
 	(void) state;
 	add(90, 100, 150);
 	ctld.job.db_index = 1;
 	ctld.job.end_time = 150;
 	ctld.job.job_state = JOB_COMPLETE;
 	pollux_acct_start();
-	for (int i = 0; i < 100 * PATIENCE_S && told; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		pthread_mutex_lock(&ctld.lock);
-		told = !(ctld.job.bit_flags & TRES_STR_CALC);
-		pthread_mutex_unlock(&ctld.lock);
-	}
-	assert_false(told);
+	assert_true(becomes(is_told_no_more, (struct wanted){ 0 }));
 	stop();
 }
 

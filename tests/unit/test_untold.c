@@ -20,20 +20,15 @@
 #include "rows_world.h"
 #include "unit.h"
 
-static char one[] = "1=1,4=1,1001=1";
-static char two[] = "1=2,4=2,1001=2";
+static bool has_those_tres(const struct wanted *wanted)
+{
+	return !xstrcmp(row_of(wanted->submit)->tres_alloc_str, wanted->tres);
+}
 
 static bool has_tres(time_t submit, const char *tres)
 {
-	bool has = false;
-
-	for (int i = 0; i < 100 * PATIENCE_S && !has; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		pthread_mutex_lock(&ctld.lock);
-		has = !xstrcmp(row_of(submit)->tres_alloc_str, tres);
-		pthread_mutex_unlock(&ctld.lock);
-	}
-	return has;
+	return becomes(has_those_tres,
+		       (struct wanted){ .submit = submit, .tres = tres });
 }
 
 /* Put back into the queue then; its nodes have not done with it yet. */
@@ -82,6 +77,33 @@ static void also_if_its_nodes_have_done_before_slurmdbd_is_asked(void **state)
 	pthread_mutex_unlock(&ctld.lock);
 	assert_true(ends_at(150, 200));
 	stop();
+}
+
+/* A record with a time limit in place of its end. */
+static void nothing_ends_at_a_time_that_is_to_come(void **state)
+{
+	time_t now = time(NULL);
+	time_t end = 0;
+
+	(void) state;
+	add(90, 100, 150);
+	is_put_back(now + 1000);
+	ctld.away = true;
+	pollux_acct_start();
+	pollux_acct_audit();
+	pthread_mutex_lock(&ctld.lock);
+	add(now, now + 1, 0);
+	ctld.job.job_state = JOB_RUNNING;
+	ctld.details.submit_time = now;
+	ctld.job.start_time = now + 1;
+	ctld.away = false;
+	pthread_mutex_unlock(&ctld.lock);
+	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+	pthread_mutex_lock(&ctld.lock);
+	end = row_of(now)->end;
+	pthread_mutex_unlock(&ctld.lock);
+	stop();
+	assert_int_equal(0, end);
 }
 
 /* The row as well. */
@@ -333,6 +355,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			also_if_its_nodes_have_done_before_slurmdbd_is_asked,
 			set_up),
+		cmocka_unit_test_setup(nothing_ends_at_a_time_that_is_to_come,
+				       set_up),
 		cmocka_unit_test_setup(
 			a_lost_row_of_a_run_that_was_put_back_is_told_again,
 			set_up),
