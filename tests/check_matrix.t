@@ -57,6 +57,19 @@ a_failure_is_named() {
 	reports 1 "| 2 | 1 (test_a.t 2) |"
 }
 
+# As a landing does when one of them does not compile: none has a result then.
+a_build_that_fails_is_a_failure() {
+	left_by_a_run
+	(
+		eval "$(sed -n '/^no_build() {/,/^}/p; /^run_unit_tests() {/,/^}/p
+			/^results() {/,/^}/p' "$matrix")"
+		tree=/usr/src/pollux
+		inside() { return 2; }
+		run_unit_tests "$WORK/roots/debian13"
+	)
+	reports 1 "| 2 | 1 (build.t) |"
+}
+
 refuses() {
 	local said
 	said=$("$matrix" --dir="$WORK/none" --rows="$WORK/rows.none" "${@:2}" 2>&1) &&
@@ -65,11 +78,12 @@ refuses() {
 	[[ $said == *"$1"* ]] && ! [ -e "$WORK/rows.none" ]
 }
 
-plan 7
+plan 8
 ok "the script can be read" bash -n "$matrix"
 ok "a row has the versions, and how many passed" all_passed
 ok "what was skipped is named, with the reason" skips_are_named
 ok "what failed is named, and the exit status tells" a_failure_is_named
+ok "unit tests that do not build are a failure" a_build_that_fails_is_a_failure
 ok "a release that is not known is refused" refuses "no release 'debian99'" debian99
 ok "a release that was not run has no row" refuses "was not run" --report debian12
 ok "an upgrade wants to know to which Slurm" refuses "wants a --slurm-source" \
